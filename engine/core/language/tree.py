@@ -1,0 +1,125 @@
+"""The typed tree of a guard or action, after parsing. It knows no machine.
+
+A tree is data: five readers walk it (evaluation, drawing, vectorising, export,
+mutation), so every node is a frozen value and equal trees are equal.
+"""
+
+import enum
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import attrs
+
+__all__ = [
+    "UNLIMITED",
+    "Arith",
+    "Assign",
+    "Bool",
+    "Compare",
+    "Const",
+    "Extreme",
+    "Free",
+    "Member",
+    "Name",
+    "Node",
+    "Not",
+    "Unlimited",
+    "Value",
+]
+
+
+class Unlimited(enum.Enum):
+    """The type of `UNLIMITED`, a limit that never binds. No number stands for it."""
+
+    UNLIMITED = "UNLIMITED"
+
+    def __repr__(self) -> str:
+        return "UNLIMITED"
+
+
+UNLIMITED = Unlimited.UNLIMITED
+Value: TypeAlias = bool | int | str | Unlimited
+Ordering: TypeAlias = OneOf["==", "!=", "<", "<=", ">", ">="]
+
+
+@attrs.frozen
+class Const:
+    """A literal."""
+
+    value: Value
+
+
+@attrs.frozen
+class Name:
+    """A memory, a limit or, in laws, a property of a step (`after.turn`)."""
+
+    id: str
+
+
+@attrs.frozen
+class Compare:
+    """One comparison; a chain `a < b < c` is parsed to a conjunction of two."""
+
+    op: Ordering
+    left: "Node"
+    right: "Node"
+
+
+@attrs.frozen
+class Member:
+    """`item in (a, b, c)` with literal elements."""
+
+    item: "Node"
+    values: tuple[Value, ...]
+
+
+@attrs.frozen
+class Bool:
+    """A conjunction or disjunction of two or more."""
+
+    op: OneOf["and", "or"]
+    items: tuple["Node", ...]
+
+
+@attrs.frozen
+class Not:
+    """Negation."""
+
+    item: "Node"
+
+
+@attrs.frozen
+class Arith:
+    """A sum, a difference, or a product with a literal factor."""
+
+    op: OneOf["+", "-", "*"]
+    left: "Node"
+    right: "Node"
+
+
+@attrs.frozen
+class Extreme:
+    """`min` or `max` of two or more: the only, and explicit, saturation."""
+
+    op: OneOf["min", "max"]
+    items: tuple["Node", ...]
+
+
+@attrs.frozen
+class Free:
+    """A condition over dropped memory: it may be true and it may be false.
+
+    It never comes from a text. The proof puts it in place of a comparison that reads
+    memory which a quotient has dropped.
+    """
+
+
+Node: TypeAlias = Const | Name | Compare | Member | Bool | Not | Arith | Extreme | Free
+
+
+@attrs.frozen
+class Assign:
+    """`name = value`; the right side reads the memory as it was before the row."""
+
+    name: str
+    value: Node

@@ -1,0 +1,337 @@
+"""Every error that unspiral raises on purpose. It knows nothing else of ours.
+
+    UnspiralError
+    ├── DeclarationError        whoever wrote the machine must act
+    │   ├── ExpressionError     a guard, action or limit text that cannot be read
+    │   ├── InvalidMachine      findings that forbid to compile it
+    │   └── MachineFileError    a machine file that cannot be loaded
+    ├── UsageError              whoever called us must act
+    │   ├── UnknownName         a machine, edition, limit ... that is not there
+    │   ├── BadValue            a value outside what is allowed
+    │   └── MissingTool         an optional program or library that is not installed
+    ├── RunError                whoever answers the phases must act
+    │   ├── IllegalEvent        an event that the phase does not offer now
+    │   ├── StuckError          no alternative of the machine applies
+    │   └── OutOfRange          an action leaves the domain of a counter
+    └── RecordError             whoever supplied a recorded file must act
+        ├── TraceError          a trace or snapshot of another machine, or malformed
+        └── CertificateError    a certificate that does not hold
+
+Each class builds its message from typed fields: a test reads the fields, a person
+the text, and no raise site holds prose.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+import attrs
+
+__all__ = [
+    "BadDeclaration",
+    "BadValue",
+    "CertificateError",
+    "DeclarationError",
+    "ExpressionError",
+    "IllegalEvent",
+    "InvalidMachine",
+    "MachineFileError",
+    "MissingTool",
+    "OutOfRange",
+    "RecordError",
+    "RunError",
+    "StuckError",
+    "TraceError",
+    "UnknownName",
+    "UnspiralError",
+    "UsageError",
+    "nearest",
+]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name closest to `name`, or "" if none is close."""
+    found = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
+    return found[0] if found else ""
+
+
+def suggestion(name: str, known: Iterable[str], limit: int = 12) -> str:
+    """Say which name was probably meant and, if there are few, which there are."""
+    names = sorted(known)
+    close = nearest(name, names)
+    meant = f"; did you mean {close!r}?" if close else ""
+    if not names:
+        return f"{meant} (there is none)"
+    listed = ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+    return f"{meant} (known: {listed})"
+
+
+class UnspiralError(Exception):
+    """The root: `except UnspiralError` catches whatever we raise on purpose."""
+
+
+class DeclarationError(UnspiralError):
+    """A machine is declared wrongly."""
+
+
+@attrs.define(str=False)
+class BadDeclaration(DeclarationError):
+    """A value of a declaration is not what it must be.
+
+    Attributes:
+        place: what is declared, such as "limit 'max_turns'".
+        problem: what is wrong with it.
+        fix: what to write instead, or "".
+    """
+
+    place: str
+    problem: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}" + (f"; {self.fix}" if self.fix else "")
+
+
+@attrs.define(str=False)
+class ExpressionError(DeclarationError):
+    """A guard, action or limit expression cannot be read or has a wrong type.
+
+    Attributes:
+        place: where the text stands, such as "query_loop, row drain:committed, guard".
+        text: the whole expression.
+        column: where in the text the problem begins, counted from 0.
+        problem: what is wrong.
+        hint: the nearest name or what is allowed, or "".
+    """
+
+    place: str
+    text: str
+    column: int
+    problem: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.place}: " if self.place else ""
+        start = max(0, self.column - 40)
+        shown = self.text[start : start + 80].replace("\n", " ")
+        caret = " " * (self.column - start) + "^"
+        return f"{head}{self.problem}{self.hint}\n    {shown}\n    {caret}"
+
+
+@attrs.define(str=False)
+class InvalidMachine(DeclarationError):
+    """A machine has findings that forbid to compile it.
+
+    Attributes:
+        machine: its name.
+        findings: what was found, as printable values, the gravest first.
+    """
+
+    machine: str
+    findings: tuple[object, ...]
+
+    def __str__(self) -> str:
+        lines = "\n".join(f"  {finding}" for finding in self.findings)
+        return f"machine {self.machine!r} cannot be compiled:\n{lines}"
+
+
+@attrs.define(str=False)
+class MachineFileError(DeclarationError):
+    """A machine file cannot be loaded.
+
+    Attributes:
+        path: the file.
+        place: the key or row in it, such as "transitions[3].guard", or "".
+        problem: what is wrong.
+        line: its line in the file counted from 1, or 0 if it is not known.
+    """
+
+    path: str
+    place: str
+    problem: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
+
+
+class UsageError(UnspiralError):
+    """unspiral was asked for something that it cannot do."""
+
+
+@attrs.define(str=False)
+class UnknownName(UsageError):
+    """A name that is not there.
+
+    Attributes:
+        kind: what it should name ("edition", "limit", "machine", ...).
+        name: the name.
+        known: the names that are there.
+        within: the machine or file in which they were looked up, or "".
+    """
+
+    kind: str
+    name: str
+    known: tuple[str, ...] = ()
+    within: str = ""
+
+    def __str__(self) -> str:
+        where = f" in {self.within}" if self.within else ""
+        shown = self.name if len(self.name) <= 100 else self.name[:100] + "..."
+        return f"no {self.kind} {shown!r}{where}{suggestion(self.name, self.known)}"
+
+
+@attrs.define(str=False)
+class BadValue(UsageError):
+    """A value that is not allowed.
+
+    Attributes:
+        what: what was set, such as "limit 'max_turns'".
+        value: the value as given.
+        allowed: what would be allowed.
+    """
+
+    what: str
+    value: str
+    allowed: str
+
+    def __str__(self) -> str:
+        shown = self.value if len(self.value) <= 100 else self.value[:100] + "..."
+        return f"{self.what} cannot be {shown!r}: it must be {self.allowed}"
+
+
+@attrs.define(str=False)
+class MissingTool(UsageError):
+    """A program or library that is needed for this and is not installed.
+
+    Attributes:
+        purpose: what it is needed for.
+        tool: its name.
+        install: how to get it.
+    """
+
+    purpose: str
+    tool: str
+    install: str
+
+    def __str__(self) -> str:
+        return f"{self.purpose} needs {self.tool}, which is not here; {self.install}"
+
+
+class RunError(UnspiralError):
+    """A running machine was answered wrongly, or is itself at fault."""
+
+
+@attrs.define(str=False)
+class IllegalEvent(RunError):
+    """An event that the phase does not offer, or not now. Nothing has changed.
+
+    Attributes:
+        machine: the name of the machine.
+        phase: where the run stands.
+        event: what was sent.
+        allowed: the events available here and now.
+    """
+
+    machine: str
+    phase: str
+    event: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.allowed:
+            return (
+                f"{self.machine}: the run has ended in {self.phase!r}, "
+                f"it takes no event {self.event!r}"
+            )
+        return (
+            f"{self.machine}: phase {self.phase!r} takes no event {self.event!r} now"
+            f"{suggestion(self.event, self.allowed)}"
+        )
+
+
+@attrs.define(str=False)
+class StuckError(RunError):
+    """No alternative applies: the declaration is not total (a fault of the machine).
+
+    Attributes:
+        machine: the name of the machine.
+        phase: where the run stands.
+        event: what was answered, or "" in a deciding phase.
+        memory: the memory at that moment.
+    """
+
+    machine: str
+    phase: str
+    event: str
+    memory: dict[str, int | bool | str]
+
+    def __str__(self) -> str:
+        what = f"event {self.event!r}" if self.event else "a decision"
+        return (
+            f"{self.machine}: no row of phase {self.phase!r} takes {what} with "
+            f"{self.memory}; add an `otherwise` row"
+        )
+
+
+@attrs.define(str=False)
+class OutOfRange(RunError):
+    """An action leaves the domain of a counter (a fault of the machine).
+
+    Attributes:
+        machine: the name of the machine.
+        row: the row whose action it is.
+        counter: the counter.
+        value: what it would become.
+        low: the least value of its domain.
+        high: the greatest value of its domain.
+    """
+
+    machine: str
+    row: str
+    counter: str
+    value: int
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.machine}: row {self.row!r} sets {self.counter} to {self.value}, "
+            f"outside {self.low}..{self.high}; guard the row, or saturate with min/max"
+        )
+
+
+class RecordError(UnspiralError):
+    """A recorded file cannot be used."""
+
+
+@attrs.define(str=False)
+class TraceError(RecordError):
+    """A trace or snapshot that is malformed or belongs to another machine.
+
+    Attributes:
+        problem: what is wrong.
+        line: the line of the file, counted from 1, or 0.
+    """
+
+    problem: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.problem}" if self.line else self.problem
+
+
+@attrs.define(str=False)
+class CertificateError(RecordError):
+    """A certificate that does not hold.
+
+    Attributes:
+        field: the part of the certificate that is wrong.
+        problem: what is wrong with it.
+    """
+
+    field: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"certificate refused, {self.field}: {self.problem}"
