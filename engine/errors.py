@@ -12,7 +12,10 @@
     ├── RunError                whoever answers the phases must act
     │   ├── IllegalEvent        an event that the phase does not offer now
     │   ├── StuckError          no alternative of the machine applies
-    │   └── OutOfRange          an action leaves the domain of a counter
+    │   ├── OutOfRange          an action leaves the domain of a counter
+    │   ├── EndlessDecision     the machine decides without end
+    │   ├── Deadlock            a phase offers no event
+    │   └── ScriptError         a script that does not fit the run
     └── RecordError             whoever supplied a recorded file must act
         ├── TraceError          a trace or snapshot of another machine, or malformed
         └── CertificateError    a certificate that does not hold
@@ -30,7 +33,9 @@ __all__ = [
     "BadDeclaration",
     "BadValue",
     "CertificateError",
+    "Deadlock",
     "DeclarationError",
+    "EndlessDecision",
     "ExpressionError",
     "IllegalEvent",
     "InvalidMachine",
@@ -39,6 +44,7 @@ __all__ = [
     "OutOfRange",
     "RecordError",
     "RunError",
+    "ScriptError",
     "StuckError",
     "TraceError",
     "UnknownName",
@@ -299,6 +305,78 @@ class OutOfRange(RunError):
             f"{self.machine}: row {self.row!r} sets {self.counter} to {self.value}, "
             f"outside {self.low}..{self.high}; guard the row, or saturate with min/max"
         )
+
+
+@attrs.define(str=False)
+class EndlessDecision(RunError):
+    """Deciding phases lead to no acting phase and no end (a fault of the machine).
+
+    Attributes:
+        machine: the name of the machine.
+        phase: where the deciding began.
+        decisions: how many were made before it was given up.
+    """
+
+    machine: str
+    phase: str
+    decisions: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.machine}: after {self.decisions:,} decisions from phase "
+            f"{self.phase!r} nobody was asked; some deciding phases form a cycle"
+        )
+
+
+@attrs.define(str=False)
+class Deadlock(RunError):
+    """A phase asks for an event and none is available (a fault of the machine).
+
+    Attributes:
+        machine: the name of the machine.
+        phase: where the run stands.
+        memory: the memory at that moment.
+    """
+
+    machine: str
+    phase: str
+    memory: dict[str, int | bool | str]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.machine}: phase {self.phase!r} offers no event with {self.memory}; "
+            "make one always available"
+        )
+
+
+@attrs.define(str=False)
+class ScriptError(RunError):
+    """A script does not fit the run.
+
+    Attributes:
+        machine: the name of the machine.
+        position: how many events of the script were answered before.
+        phase: where the run stands.
+        event: the event that is not offered, or "" if the script is at its end.
+        allowed: the events available here and now.
+    """
+
+    machine: str
+    position: int
+    phase: str
+    event: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        here = f"{self.machine}: the run stands in phase {self.phase!r}"
+        if not self.event:
+            listed = ", ".join(self.allowed)
+            return (
+                f"{here} after all {self.position} events of the script; "
+                f"go on with one of: {listed}"
+            )
+        number = f"event {self.event!r} (number {self.position + 1} of the script)"
+        return f"{here}, which takes no {number}{suggestion(self.event, self.allowed)}"
 
 
 class RecordError(UnspiralError):
