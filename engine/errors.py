@@ -8,7 +8,9 @@
     ├── UsageError              whoever called us must act
     │   ├── UnknownName         a machine, edition, limit ... that is not there
     │   ├── BadValue            a value outside what is allowed
-    │   └── MissingTool         an optional program or library that is not installed
+    │   ├── MissingTool         an optional program or library that is not installed
+    │   ├── FileProblem         a file that cannot be read or written
+    │   └── CannotImport        a Python module that should hold a machine
     ├── RunError                whoever answers the phases must act
     │   ├── IllegalEvent        an event that the phase does not offer now
     │   ├── StuckError          no alternative of the machine applies
@@ -32,11 +34,13 @@ import attrs
 __all__ = [
     "BadDeclaration",
     "BadValue",
+    "CannotImport",
     "CertificateError",
     "Deadlock",
     "DeclarationError",
     "EndlessDecision",
     "ExpressionError",
+    "FileProblem",
     "IllegalEvent",
     "InvalidMachine",
     "MachineFileError",
@@ -222,6 +226,40 @@ class MissingTool(UsageError):
 
     def __str__(self) -> str:
         return f"{self.purpose} needs {self.tool}, which is not here; {self.install}"
+
+
+@attrs.define(str=False)
+class FileProblem(UsageError):
+    """A file that cannot be read or written.
+
+    Attributes:
+        path: the file.
+        doing: what was tried: "read" or "written".
+        problem: why it failed.
+    """
+
+    path: str
+    doing: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be {self.doing}: {self.problem}"
+
+
+@attrs.define(str=False)
+class CannotImport(UsageError):
+    """A Python module that should hold a machine cannot be imported.
+
+    Attributes:
+        module: its name.
+        problem: what happened on import.
+    """
+
+    module: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"module {self.module!r} cannot be imported: {self.problem}"
 
 
 class RunError(UnspiralError):
