@@ -90,7 +90,7 @@ class Variable:
             return ChoiceType(self.values)
         return BOOL if self.kind == "flag" else INT
 
-    def index(self, value: int | bool | str) -> int:
+    def index(self, value: int | bool | str) -> int:  # noqa: FBT001 - a value of memory
         """Return the number that stands for a value in arrays."""
         return self.values.index(value) if isinstance(value, str) else int(value)
 
@@ -293,7 +293,10 @@ class _Compiler:
         self.limits = limits
         self.writable = memory_scope(flat)
         self.scope = {**limit_scope(limits, flat), **self.writable}
-        self.states = [s.name for s in (*flat.phases, *flat.terminals)]
+        self.states = [
+            *(phase.name for phase in flat.phases),
+            *(terminal.name for terminal in flat.terminals),
+        ]
         self.phases = {phase.name: phase for phase in flat.phases}
 
     def table(self, edition: str, assumptions: tuple[str, ...]) -> Table:
@@ -347,7 +350,7 @@ class _Compiler:
         value = substitute(node, self.limits)
         if found != INT or not isinstance(value, Const):
             raise ExpressionError(place, counter.high, 0, "a number is needed")
-        return None if value.value is UNLIMITED else int(value.value)  # type: ignore[arg-type]
+        return None if value.value is UNLIMITED else int(value.value)
 
     def row(self, row: Transition, before: list[Row]) -> Row:
         where = f"machine {self.machine.name}, row {row.name}"
@@ -364,9 +367,7 @@ class _Compiler:
         if not row.event and events:
             self.fail(f"row {row.name}", "an acting phase needs an event in each row")
         place = f"{self.machine.name}, row {row.name}"
-        action = check_action(
-            row.action, self.scope, self.writable, f"{place}, action"
-        )
+        action = check_action(row.action, self.scope, self.writable, f"{place}, action")
         cost = dict(phase.cost) if row.event else {}
         for name, amount in row.cost.items():
             cost[name] = cost.get(name, 0) + amount

@@ -43,7 +43,7 @@ def count(
 # names, it shares nothing with the declaration. A state is a tuple in the order of
 # FIRST; an ended run is its reason alone.
 State = tuple[int | str, ...]
-FIRST = {
+FIRST: dict[str, int | str] = {
     "phase": "SHAPE",
     "turn": 1,
     "rec": 0,
@@ -68,13 +68,14 @@ class Hand:
     drop: Ablation | None = None
 
     def __init__(self, state: State) -> None:
-        self.values = dict(zip(FIRST, state, strict=True))
+        self.values: dict[str, int | str] = dict(zip(FIRST, state, strict=True))
 
     def __getattr__(self, name: str) -> int:
         return int(self.values[name])
 
     def go(self, phase: str, **changes: int | str) -> State:
-        return tuple({**self.values, "phase": phase, **changes}.values())
+        changed: dict[str, int | str] = {**self.values, "phase": phase, **changes}
+        return tuple(changed.values())
 
     def grown(self, levels: int) -> int:
         return min(self.ctx + levels, self.window)
@@ -217,7 +218,8 @@ def count_published(
         for guard, branches in groups.get(state["phase"], []):
             for branch in branches if value(guard, scope) else ():
                 changed = {k: value(v, scope) for k, v in branch.items()}
-                after = tuple({**state, **changed}.values())
+                merged: dict[str, int] = {**state, **changed}
+                after = tuple(merged.values())
                 taken += 1
                 if after not in seen:
                     seen.add(after)

@@ -52,7 +52,7 @@ def literal(value: Value) -> str:
     return "UNLIMITED" if value is UNLIMITED else repr(value)
 
 
-def _render(node: Node) -> tuple[str, int]:  # noqa: PLR0911 - one case a node
+def _render(node: Node) -> tuple[str, int]:
     match node:
         case Const(value):
             negative = isinstance(value, int) and value < 0

@@ -213,7 +213,7 @@ def _fold_not(item: Node) -> Node:
 
 
 def _order(value: Value) -> float:
-    return float("inf") if value is UNLIMITED else int(value)  # type: ignore[arg-type]
+    return float("inf") if value is UNLIMITED else int(value)
 
 
 def _fold_compare(node: Compare) -> Node:

@@ -86,9 +86,9 @@ class _Reader:
                 return Const(self.literal(tree))
             case ast.Name() | ast.Attribute():
                 return self.name(tree)
-            case ast.BoolOp(op=op, values=values):
-                word: OneOf["and", "or"] = "and" if isinstance(op, ast.And) else "or"
-                return Bool(word, tuple(self.node(value) for value in values))
+            case ast.BoolOp(op=joint, values=values):
+                join: OneOf["and", "or"] = "and" if isinstance(joint, ast.And) else "or"
+                return Bool(join, tuple(self.node(value) for value in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return Not(self.node(operand))
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
@@ -100,8 +100,8 @@ class _Reader:
             case ast.Call(func=ast.Name(id="min" | "max" as word), args=args):
                 if len(args) < 2 or tree.keywords:  # noqa: PLR2004 - a pair
                     self.fail(f"{word} takes two or more values", tree)
-                op = cast('OneOf["min", "max"]', word)
-                return Extreme(op, tuple(self.node(arg) for arg in args))
+                extreme = cast('OneOf["min", "max"]', word)
+                return Extreme(extreme, tuple(self.node(arg) for arg in args))
             case _:
                 kind = type(tree).__name__
                 self.fail(f"{kind} is not part of the language", tree, _ALLOWED)
