@@ -1,0 +1,48 @@
+"""`unspiral show`: a machine as a table of rows, or as JSON."""
+
+import click
+
+from unspiral.engine.cli.output import has_colour, say, say_json
+from unspiral.engine.cli.subject import (
+    MACHINE,
+    edition_option,
+    limits_from_texts,
+    set_option,
+)
+from unspiral.engine.core.declare import Machine
+from unspiral.engine.core.table import Table, compile_table
+
+__all__ = ["command"]
+
+
+@click.command("show")
+@click.argument("machine", type=MACHINE)
+@edition_option
+@set_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    machine: Machine,
+    *,
+    edition: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Show a machine as a table of rows.
+
+    With --edition or --set the limits are put into the guards, and phases run by other
+    machines are spelled out.
+    """
+    limits = limits_from_texts(machine, settings)
+    table = compile_table(machine, edition, limits)
+    if as_json:
+        from unspiral.engine.report.machine_object import machine_object  # noqa: PLC0415
+
+        say_json(machine_object(table))
+        return 0
+    subject: Machine | Table = table if edition is not None or limits else machine
+    say(_table_text(subject))
+    return 0
+
+
+def _table_text(subject: Machine | Table) -> str:
+    raise NotImplementedError

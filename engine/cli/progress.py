@@ -1,0 +1,73 @@
+"""A progress display on standard error, shown only to a person who waits.
+
+It appears after half a second, and never in a pipe or a log.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Progress"]
+
+_PATIENCE = 0.5  #: seconds before there is something to see
+_PAUSE = 0.1  #: seconds between two refreshes
+
+
+class Progress:
+    """Shows how far an exploration got; call it with states and frontier."""
+
+    def __init__(
+        self,
+        *,
+        shown: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._shown = terminal if shown is None else shown
+        self._clock = clock
+        self._next = clock() + _PATIENCE
+        self._status: _Status | None = None
+
+    def __call__(self, states: int, frontier: int) -> None:
+        """Show the numbers, now and then."""
+        now = self._clock()
+        if not self._shown or now < self._next:
+            return
+        self._next = now + _PAUSE
+        text = f"{states:,} states explored, {frontier:,} waiting (ctrl-C ends it)"
+        if self._status is None:
+            self._status = _Status(text)
+        self._status.update(text)
+
+    def __enter__(self) -> Self:
+        """Return the display; nothing is shown yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove the display."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+class _Status:
+    """A spinner with a text, by rich."""
+
+    def __init__(self, text: str) -> None:
+        from rich.console import Console  # noqa: PLC0415 - only for who waits
+
+        self._status = Console(stderr=True).status(text)
+        self._status.start()
+
+    def update(self, text: str) -> None:
+        self._status.update(text)
+
+    def stop(self) -> None:
+        self._status.stop()
