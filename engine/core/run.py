@@ -132,9 +132,8 @@ class Run:
             EndlessDecision: the machine decides without end (a fault of the machine).
         """
         if event not in self.allowed:
-            shown = event if isinstance(event, str) else repr(event)[:100]  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             machine = self.table.machine.name
-            raise IllegalEvent(machine, self.phase, shown, self.allowed)
+            raise IllegalEvent(machine, self.phase, str(event)[:100], self.allowed)
         first = step(self.table, self._snapshot, event)
         steps = [first, *settle(self.table, first.after)]
         self._snapshot = steps[-1].after

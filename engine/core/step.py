@@ -83,9 +83,7 @@ def initial_snapshot(table: Table) -> Snapshot:
 
 def memory_of(table: Table, snapshot: Snapshot) -> dict[str, MemoryValue]:
     """Return the memory of a snapshot by name."""
-    return {
-        v.name: x for v, x in zip(table.variables, snapshot.memory, strict=True)
-    }
+    return {v.name: x for v, x in zip(table.variables, snapshot.memory, strict=True)}
 
 
 def step(table: Table, snapshot: Snapshot, event: str | None = None) -> Step:
@@ -101,7 +99,7 @@ def step(table: Table, snapshot: Snapshot, event: str | None = None) -> Step:
         StuckError: no alternative applies (the machine is not total).
         OutOfRange: the action leaves a counter's domain.
     """
-    handlers = stepper(table)
+    handlers = _compiled.get(table) or stepper(table)
     handler = handlers.get((snapshot.phase, event))
     if handler is None:
         allowed = available_events(table, snapshot)
@@ -162,7 +160,7 @@ class _Source:
         self.values: dict[str, object] = {
             "Step": Step,
             "Snapshot": Snapshot,
-            "new": tuple.__new__,
+            "new": tuple.__new__,  # pyright: ignore[reportUnknownMemberType]
             "out_of_range": self.out_of_range,
             "stuck": self.stuck,
             "illegal": self.illegal,

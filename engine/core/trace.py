@@ -55,7 +55,7 @@ class Trace:
     """
 
     table: Table
-    steps: tuple[Step, ...] = attrs.field(converter=tuple)
+    steps: tuple[Step, ...]
 
     @property
     def machine(self) -> str:
