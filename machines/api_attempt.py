@@ -206,7 +206,7 @@ API_ATTEMPT = Machine(
             "bounded",
             what="phase == 'request' and not on_fallback",
             at_most="max_retries + 1",
-            doc="One request makes at most max_retries + 1 attempts on the first model.",
+            doc="At most max_retries + 1 attempts on the first model.",
             source="law 65",
         ),
         Law(

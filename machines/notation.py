@@ -11,7 +11,7 @@ from unspiral.engine.core.declare import Transition
 __all__ = ["on", "when"]
 
 
-def on(  # noqa: PLR0913 - the columns of a row
+def on(  # noqa: PLR0913, PLR0917 - the columns of a row
     source: str,
     event: str,
     target: str,

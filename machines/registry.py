@@ -14,6 +14,8 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "turnstile": "A turnstile that counts how often its locked arm is shaken",
         "tool_call": "One tool call, from the queue to its one result",
         "api_attempt": "One model request: retries, back-off, fallback model",
+        "shaping": "The light stages of context shaping, in order",
+        "token_budget": "Whether a valid answer is followed by a nudge",
         "compaction": "Proactive compaction of a history, with its breaker",
         "query_loop": "The agent loop: shape, call, run tools, decide",
     }

@@ -29,7 +29,7 @@ _ROWS = (
     on("locked", "close", "closed"),
 
     on("open",   "coin",  "open", doc="A second coin is swallowed."),
-    on("open",   "push",  "locked", action="shakes = 0", reason="passed", progress=True),
+    on("open",   "push",  "locked", "", "shakes = 0", "passed", progress=True),
 )
 # fmt: on
 
