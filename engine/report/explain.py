@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from unspiral.engine.core.declare import Machine
+from unspiral.engine.core.findings import FINDINGS
 from unspiral.engine.core.nest import nested_phases
 from unspiral.engine.report.lines import Line, clean
 from unspiral.engine.report.meanings import MEANINGS
@@ -97,9 +98,16 @@ def _with_inner(machine: Machine) -> list[Machine]:
     return list(found.values())
 
 
-def explain_finding(code: str, meaning: str) -> Explanation:
-    """Explain a code of the findings."""
-    return Explanation(code, "finding", facts={"meaning": meaning})
+def explain_finding(code: str) -> Explanation:
+    """Explain a code of `FINDINGS`."""
+    kind = FINDINGS[code]
+    forbids = " and the machine cannot be compiled" if kind.forbids else ""
+    facts = {
+        "meaning": kind.meaning,
+        "severity": kind.severity + forbids,
+        "fix": kind.remedy,
+    }
+    return Explanation(code, "finding", facts=facts)
 
 
 def explanation_lines(explanations: Sequence[Explanation]) -> list[Line]:

@@ -36,12 +36,14 @@ class Line:
         role: what it says, for colours.
         indent: the columns before it.
         hang: the further columns before what is wrapped.
+        whole: it is never wrapped, so that a program can find it.
     """
 
     text: str = ""
     role: Role = ""
     indent: int = 0
     hang: int = 2
+    whole: bool = False
 
 
 def clean(text: object, longest: int = _LONGEST) -> str:
@@ -89,6 +91,8 @@ def columns(rows: Iterable[Sequence[str]], gap: int = 2) -> list[str]:
 
 def _wrapped(line: Line, width: int) -> list[str]:
     first = " " * line.indent
+    if line.whole:
+        return [first + line.text]
     rest = " " * (line.indent + line.hang)
     return textwrap.wrap(
         line.text,

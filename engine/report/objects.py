@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from unspiral.engine.check.verdict import Bounds, Lasso, LawVerdict, Verdict
 from unspiral.engine.core.declare import LimitValue
+from unspiral.engine.core.findings import Finding
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.step import Step, memory_of
 from unspiral.engine.core.table import Table
-from unspiral.engine.core.validate import Finding
 
 __all__ = ["FORMAT", "finding_object", "limits_object", "verdict_object"]
 
@@ -61,11 +61,13 @@ def finding_object(finding: Finding) -> dict[str, Json]:
     """Return a finding as an object."""
     return {
         "code": finding.code,
+        "severity": finding.severity,
         "machine": finding.machine,
         "place": finding.place,
         "problem": finding.problem,
         "cause": finding.cause,
         "fix": finding.fix,
+        "nearest": finding.nearest or None,
     }
 
 

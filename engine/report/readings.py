@@ -43,7 +43,7 @@ def readings_lines(results: Sequence[ReadingResult]) -> list[Line]:
         for result in results
     ]
     texts = columns(cells)
-    lines = [Line(_title(results), "head"), Line(texts[0], "dim", 2)]
+    lines = [Line(_title(results), "head", whole=True), Line(texts[0], "dim", 2)]
     for text, result in zip(texts[1:], results, strict=True):
         lines.append(Line(text, outcome_role(result.verdict.verdict), 2, 14))
     return lines

@@ -61,7 +61,7 @@ def verdict_lines(verdict: Verdict) -> list[Line]:
 
 
 def _answer(verdict: Verdict) -> list[Line]:
-    lines = [Line(headline(verdict), outcome_role(verdict.verdict))]
+    lines = [Line(headline(verdict), outcome_role(verdict.verdict), whole=True)]
     lines.append(Line(_meaning(verdict), indent=2, hang=0))
     changed = _set_limits(verdict)
     if changed:
@@ -169,7 +169,8 @@ def _bounds(verdict: Verdict) -> list[Line]:
         return []
     per_run = _number(bounds.model_calls_per_run)
     if bounds.formula:
-        per_run += f" = {clean(bounds.formula)}"
+        equals = "" if bounds.model_calls_per_run is None else "= "
+        per_run += f" ({equals}{clean(bounds.formula)})"
     cells = [
         ("model calls between progress", _number(bounds.model_calls_between_progress)),
         ("model calls of a whole run", per_run),

@@ -7,7 +7,6 @@ import pytest
 from unspiral.engine.check.verdict import Bounds, Lasso, LawVerdict, Outcome, Verdict
 from unspiral.engine.core.declare import (
     REASONS,
-    UNLIMITED,
     Assumption,
     Choice,
     Counter,
@@ -19,17 +18,16 @@ from unspiral.engine.core.declare import (
     Terminal,
     Transition,
 )
+from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.step import Snapshot, Step, initial_snapshot, step
 from unspiral.engine.core.table import Table, compile_table
 
-Walk = Callable[[Table, Sequence[str | None]], list[Step]]
 
-
-def blocked_machine(doc: str = "A loop with a hook that may block.") -> Machine:
+def blocked_machine(doc: str = "") -> Machine:
     """Return a loop that spirals when its hook always blocks."""
     return Machine(
         name="blocked",
-        doc=doc,
+        doc=doc or "A loop with a hook that may block.",
         phases=(
             Phase("shape", events=("fits",)),
             Phase("call", events=("answered", "tools"), cost={"model_calls": 1}),
@@ -43,9 +41,14 @@ def blocked_machine(doc: str = "A loop with a hook that may block.") -> Machine:
             Choice("last", REASONS),
         ),
         limits=(
-            Limit("cap", 8, unit="blocks", source="official hooks reference"),
+            Limit("cap", 8, unit="blocks", source=doc or "official hooks reference"),
             Limit("max_turns", UNLIMITED, unit="turns", doc="turns of a run"),
-            Limit("kept", True, reading="the sources are silent", values=(True, False)),
+            Limit(
+                "kept",
+                default=True,
+                reading="the sources are silent",
+                values=(True, False),
+            ),
         ),
         transitions=(
             Transition("shape", "call", "fits"),
@@ -72,7 +75,9 @@ def blocked_machine(doc: str = "A loop with a hook that may block.") -> Machine:
             ),
         ),
         assumptions=(
-            Assumption("hooks_accept", "hook", "block", doc="hooks accept answers"),
+            Assumption(
+                "hooks_accept", "hook", "block", doc=doc or "hooks accept answers"
+            ),
         ),
         laws=(
             Law("blocks_end", "bounded", "reason == 'stop_hook_blocking'", doc="few"),
@@ -96,8 +101,19 @@ def walk(table: Table, events: Sequence[str | None]) -> list[Step]:
 
 
 @pytest.fixture
-def table() -> Table:
-    return compile_table(blocked_machine())
+def blocked() -> Machine:
+    return blocked_machine()
+
+
+@pytest.fixture
+def blocked_with() -> Callable[[str], Machine]:
+    """Return the machine with a text in each place for prose."""
+    return blocked_machine
+
+
+@pytest.fixture
+def table(blocked: Machine) -> Table:
+    return compile_table(blocked)
 
 
 @pytest.fixture

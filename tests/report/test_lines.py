@@ -1,5 +1,6 @@
 """Texts of a report are safe to print and wrap as they should."""
 
+import click
 import pytest
 
 from unspiral.engine.report.lines import (
@@ -61,8 +62,6 @@ def test_an_empty_line_stays() -> None:
 
 
 def test_colours_change_nothing_but_colours() -> None:
-    import click
-
     lines = [Line("PROVED", "good"), Line("text"), Line("dim", "dim", 2)]
 
     assert "\x1b[" in coloured(lines)

@@ -7,6 +7,7 @@ import click
 from unspiral.engine.cli.output import say_json, say_lines
 from unspiral.engine.cli.subject import MACHINE
 from unspiral.engine.core.declare import Machine
+from unspiral.engine.core.findings import FINDINGS
 from unspiral.engine.errors import UnknownName
 from unspiral.engine.report.explain import (
     Explanation,
@@ -35,12 +36,11 @@ def command(word: str, machine: Machine | None, *, as_json: bool) -> int:
     WORD is any name of a machine, or the code of a finding.
     """
     from unspiral import machines  # noqa: PLC0415 - the declarations are read here
-    from unspiral.engine.core.validate import FINDINGS  # noqa: PLC0415 - same
 
     looked = [machine] if machine else [machines.load(n) for n in machines.names()]
     found = _explanations(word, looked)
     if word in FINDINGS and machine is None:
-        found.append(explain_finding(word, str(FINDINGS[word])))
+        found.append(explain_finding(word))
     if not found:
         known = {name for each in looked for name in words(each)}
         known |= set() if machine else set(FINDINGS)
