@@ -1,16 +1,17 @@
 """Certificates: why no run of a machine goes on without progress, checkable by rows.
 
 A certificate is a tuple of terms, each a number computed from a phase and a memory.
-Every row that makes no progress strictly lowers one term and raises no earlier one; so
-the tuple falls lexicographically, and since each term takes finitely many values, no
-run takes rows without progress for ever. A fortiori there is no death spiral.
+Every row without progress strictly lowers one term and raises no earlier one; a row
+that costs nothing may keep all terms instead. So the tuple falls lexicographically with
+every cost, and since each term takes finitely many values, no run has costs without end
+and without progress: there is no death spiral.
 
 The value and its text form stand here; `recheck` judges one without trusting us.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import cast
 
@@ -27,8 +28,12 @@ FORMAT = 1  #: the version of the text form
 _MAX_TEXT = 4_000_000
 
 
-def _order(values: Mapping[str, int]) -> Mapping[str, int]:
+def _places(values: Mapping[str, int]) -> Mapping[str, int]:
     return MappingProxyType(dict(values))
+
+
+def _names(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
 
 
 def _limits(values: Mapping[str, LimitValue]) -> Mapping[str, LimitValue]:
@@ -37,7 +42,7 @@ def _limits(values: Mapping[str, LimitValue]) -> Mapping[str, LimitValue]:
 
 @attrs.frozen
 class Term:
-    """One component of the tuple: a number for each phase and memory.
+    """One component of a certificate: a number for each phase and memory.
 
     Attributes:
         text: an expression over memory, such as "3 - recoveries" or "not tried"; a
@@ -47,8 +52,8 @@ class Term:
     """
 
     text: str = ""
-    phases: tuple[str, ...] = attrs.field(default=(), converter=tuple)
-    order: Mapping[str, int] = attrs.field(factory=dict, converter=_order)
+    phases: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    order: Mapping[str, int] = attrs.field(factory=dict[str, int], converter=_places)
 
     def __str__(self) -> str:
         if self.text:
@@ -56,6 +61,10 @@ class Term:
             return f"{self.text}{where}"
         ranked = sorted(self.order, key=lambda phase: (-self.order[phase], phase))
         return f"order of {', '.join(ranked)}"
+
+
+def _terms(values: Iterable[Term]) -> tuple[Term, ...]:
+    return tuple(values)
 
 
 @attrs.frozen
@@ -70,35 +79,33 @@ class Certificate:
         assumptions: the assumptions on the environment.
         digest: the `fingerprint` of the table.
         terms: the components, the one that weighs most first.
-        rows: for each row without progress that can be taken, the place of the term
-            that it lowers; -1 for a row whose guard is never true.
+        rows: for each row without progress the place of the term that it lowers; -1
+            for a row that is never taken, the number of terms for one that costs
+            nothing and raises none.
+        seal: the `content` when it was made; it shows damage, and is no signature.
     """
 
     machine: str
     edition: str
     limits: Mapping[str, LimitValue] = attrs.field(converter=_limits)
-    assumptions: tuple[str, ...] = attrs.field(converter=tuple)
+    assumptions: tuple[str, ...] = attrs.field(converter=_names)
     digest: str
-    terms: tuple[Term, ...] = attrs.field(converter=tuple)
-    rows: Mapping[str, int] = attrs.field(converter=_order)
+    terms: tuple[Term, ...] = attrs.field(converter=_terms)
+    rows: Mapping[str, int] = attrs.field(converter=_places)
     format: int = FORMAT
+    seal: str = attrs.field(
+        default=attrs.Factory(lambda self: self.content, takes_self=True)
+    )
+
+    @property
+    def content(self) -> str:
+        """Return the fingerprint of all fields but the seal."""
+        text = json.dumps(_plain(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_json(self) -> str:
         """Return the text form: one JSON object."""
-        limits = {
-            k: _UNBOUNDED if v is UNLIMITED else v for k, v in self.limits.items()
-        }
-        plain = {
-            "format": self.format,
-            "machine": self.machine,
-            "edition": self.edition,
-            "limits": limits,
-            "assumptions": list(self.assumptions),
-            "digest": self.digest,
-            "terms": [_plain(term) for term in self.terms],
-            "rows": dict(self.rows),
-        }
-        return json.dumps(plain, indent=2) + "\n"
+        return json.dumps(_plain(self) | {"seal": self.seal}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
@@ -113,10 +120,26 @@ class Certificate:
 _UNBOUNDED: Mapping[str, bool] = {"unlimited": True}
 
 
-def _plain(term: Term) -> dict[str, object]:
-    if term.text:
-        return {"text": term.text, "phases": list(term.phases)}
-    return {"order": dict(term.order)}
+def _plain(certificate: Certificate) -> dict[str, object]:
+    """Return all fields but the seal as JSON values."""
+    return {
+        "format": certificate.format,
+        "machine": certificate.machine,
+        "edition": certificate.edition,
+        "limits": {
+            name: _UNBOUNDED if value is UNLIMITED else value
+            for name, value in certificate.limits.items()
+        },
+        "assumptions": list(certificate.assumptions),
+        "terms": [
+            {"text": term.text, "phases": list(term.phases)}
+            if term.text
+            else {"order": dict(term.order)}
+            for term in certificate.terms
+        ],
+        "rows": dict(certificate.rows),
+        "digest": certificate.digest,
+    }
 
 
 def fingerprint(table: Table) -> str:
@@ -135,7 +158,7 @@ def _read(text: str) -> Certificate:
     except (ValueError, RecursionError) as error:
         raise CertificateError("text", f"it is no JSON ({error})") from None
     found = _fields(plain, "text", _FIELDS)
-    if found["format"] != FORMAT:
+    if _number(found["format"], "format") != FORMAT:
         raise CertificateError("format", f"only format {FORMAT} can be read")
     return Certificate(
         format=FORMAT,
@@ -152,6 +175,7 @@ def _read(text: str) -> Certificate:
             for i, value in enumerate(_list(found["terms"], "terms"))
         ),
         rows=_numbers(found["rows"], "rows"),
+        seal=_string(found["seal"], "seal"),
     )
 
 
