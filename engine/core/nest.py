@@ -175,9 +175,10 @@ class _Inliner:
 
 
 def _inline(outer: Machine, phase: Phase) -> Machine:
-    inner = phase.runs
-    if inner is None:
+    if phase.runs is None:
         return outer
+    # The inner machine first: what it lends to machines inside it keeps its name there.
+    inner = flatten(phase.runs)
     inliner = _Inliner(outer, phase, inner)
     known = {memory.name for memory in outer.memory}
     for memory in inner.memory:
