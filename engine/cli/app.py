@@ -86,7 +86,7 @@ class Commands(click.Group):
         sys.exit(code)
 
 
-def _complain(message: str, label: str = "error: ") -> None:
+def _complain(message: str, label: str = "Error: ") -> None:
     from unspiral.engine.report.lines import clean_lines  # noqa: PLC0415 - only here
 
     click.echo(f"{label}{clean_lines(message)}", err=True)

@@ -55,6 +55,7 @@ def words(machine: Machine) -> dict[str, str]:
 def _words(machine: Machine) -> list[tuple[str, list[str]]]:
     events = [event.name for phase in machine.phases for event in phase.events]
     return [
+        ("machine", [machine.name]),
         ("reason", list(machine.reasons)),
         ("limit", [each.name for each in machine.limits]),
         ("phase", [each.name for each in machine.phases]),
@@ -114,7 +115,8 @@ def explanation_lines(explanations: Sequence[Explanation]) -> list[Line]:
     """Return explanations as a report."""
     lines: list[Line] = []
     for each in explanations:
-        place = f" of {clean(each.machine)}" if each.machine else ""
+        own = each.machine in {"", each.word}
+        place = "" if own else f" of {clean(each.machine)}"
         lines += [Line()] if lines else []
         lines.append(Line(f"{clean(each.word)}: {each.kind}{place}", "head"))
         lines += [

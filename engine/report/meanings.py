@@ -208,7 +208,22 @@ def _row(machine: Machine, word: str) -> Told:
     return facts, ()
 
 
+def _machine(machine: Machine, word: str) -> Told:
+    del word  # its own name
+    facts = {
+        "what": machine.doc,
+        "phases": ", ".join(phase.name for phase in machine.phases),
+        "terminals": ", ".join(terminal.name for terminal in machine.terminals),
+        "reasons": ", ".join(machine.reasons),
+        "editions": ", ".join(edition.name for edition in machine.editions),
+        "assumptions": ", ".join(each.name for each in machine.assumptions),
+        "source": machine.source,
+    }
+    return facts, ()
+
+
 MEANINGS: Mapping[str, Callable[[Machine, str], Told]] = {
+    "machine": _machine,
     "reason": _reason,
     "limit": _limit,
     "phase": _phase,

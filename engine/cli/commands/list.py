@@ -15,35 +15,39 @@ def command(*, as_json: bool) -> int:
     """List the machines that come with unspiral."""
     from unspiral import machines  # noqa: PLC0415 - the declarations are read here
 
-    loaded = [machines.load(name) for name in machines.names()]
+    loaded = [
+        (machines.load(name), machines.SHIPPED.subject(name))
+        for name in machines.names()
+    ]
     if as_json:
-        say_json([_object(machine) for machine in loaded])
+        say_json([_object(*each) for each in loaded])
     else:
         say_lines(_lines(loaded))
     return 0
 
 
-def _lines(loaded: list[Machine]) -> list[Line]:
+def _lines(loaded: list[tuple[Machine, str]]) -> list[Line]:
     cells = [
         (
             machine.name,
-            f"{len(machine.rows)} rows",
+            str(len(machine.rows)),
             ", ".join(edition.name for edition in machine.editions) or "-",
-            clean(machine.doc.strip().partition("\n")[0]),
+            clean(subject),
         )
-        for machine in loaded
+        for machine, subject in loaded
     ]
     texts = columns([("machine", "rows", "editions", "what it is"), *cells])
     hang = texts[0].index("what it is")
-    lines = [Line(texts[0], "dim", hang=hang)]
-    return lines + [Line(text, hang=hang) for text in texts[1:]]
+    head = Line(texts[0], "dim", hang=hang)
+    return [head, *(Line(text, hang=hang) for text in texts[1:])]
 
 
-def _object(machine: Machine) -> dict[str, object]:
+def _object(machine: Machine, subject: str) -> dict[str, object]:
     return {
         "name": machine.name,
+        "subject": subject,
         "doc": machine.doc,
+        "source": machine.source,
         "rows": len(machine.rows),
         "editions": [edition.name for edition in machine.editions],
-        "source": machine.source,
     }
