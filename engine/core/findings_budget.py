@@ -1,0 +1,196 @@
+"""Recoveries without a budget: what `validate` can say of spirals without a proof.
+
+A row is spent up if it changes a memory in a direction in which no other row of its
+cycle leads back: it can be taken only finitely often. Such rows are struck out, again
+and again, as in a lexicographic proof. A cycle without progress that costs something
+and is left at the end has no budget: whatever one recovery spends, another gives back.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import attrs
+
+from unspiral.engine.core.findings_flow import Landscape, Moves
+from unspiral.engine.core.findings_model import Arc
+from unspiral.engine.core.language import Arith, Const, Name, Node, names
+
+__all__ = ["Unbudgeted", "components", "unbudgeted"]
+
+T = TypeVar("T", bound=Hashable)
+
+
+@attrs.frozen(eq=False)
+class Unbudgeted:
+    """A continue on a costed cycle without progress and without budget.
+
+    Attributes:
+        arc: the row.
+        cause: what its cycle gives back, or that nothing is spent.
+    """
+
+    arc: Arc
+    cause: str
+
+
+def unbudgeted(landscape: Landscape, at: Callable[[Node], Node]) -> list[Unbudgeted]:
+    """Return the continues without a budget at one setting of the limits.
+
+    Args:
+        landscape: what is where at this setting.
+        at: puts the limits of this setting into a tree.
+    """
+    left = [arc for arc in landscape.taken if not arc.row.progress and arc.target]
+    cycles = _cycles(left)
+    while True:
+        spent = {arc for cycle in cycles for arc in _spent(cycle, landscape, at)}
+        if not spent:
+            break
+        cycles = [
+            smaller
+            for cycle in cycles
+            for smaller in _cycles([arc for arc in cycle if arc not in spent])
+        ]
+    return [
+        Unbudgeted(arc, _cause(arc, cycle, landscape))
+        for cycle in cycles
+        if any(arc.costed for arc in cycle)
+        for arc in _continues(cycle)
+    ]
+
+
+def _continues(cycle: list[Arc]) -> list[Arc]:
+    back = [arc for arc in cycle if arc.head or arc.row.reason]
+    return back or [arc for arc in cycle if arc.costed]
+
+
+def _cycles(arcs: list[Arc]) -> list[list[Arc]]:
+    """Return the rows of each strongly connected part."""
+    edges = [(arc.source, arc.target or "") for arc in arcs]
+    part = components(edges)
+    found: dict[int, list[Arc]] = {}
+    for arc in arcs:
+        if part[arc.source] == part[arc.target or ""]:
+            found.setdefault(part[arc.source], []).append(arc)
+    return list(found.values())
+
+
+def _spent(
+    cycle: list[Arc], landscape: Landscape, at: Callable[[Node], Node]
+) -> set[Arc]:
+    """Return the rows of a cycle that can be taken only finitely often in it."""
+    written = {name for arc in cycle for name in landscape.moves[arc]}
+    found: set[Arc] = set()
+    for name in sorted(written):
+        moves = {
+            arc: landscape.moves[arc][name]
+            for arc in cycle
+            if name in landscape.moves[arc]
+        }
+        if all(pairs is not None for pairs in moves.values()):
+            found |= _one_way(
+                [(arc, pairs or frozenset()) for arc, pairs in moves.items()]
+            )
+        else:
+            found |= _one_direction(name, list(moves), landscape, at)
+    return found
+
+
+def _one_way(moves: Sequence[tuple[Arc, Moves]]) -> set[Arc]:
+    """Return the rows whose every change of a value cannot be undone."""
+    part = components([pair for _, pairs in moves for pair in pairs])
+    return {
+        arc for arc, pairs in moves if all(part[old] != part[new] for old, new in pairs)
+    }
+
+
+def _one_direction(
+    name: str, arcs: list[Arc], landscape: Landscape, at: Callable[[Node], Node]
+) -> set[Arc]:
+    """Do the same for a counter with many values, by the look of its actions."""
+    domain = landscape.domains[name]
+    signs = {arc: _sign(arc, name, at) for arc in arcs}
+    for sign, bounded in (("+", domain.high is not None), ("-", True)):
+        if bounded and set(signs.values()) <= {sign, "="}:
+            return {arc for arc, found in signs.items() if found == sign}
+    return set()
+
+
+def _sign(arc: Arc, name: str, at: Callable[[Node], Node]) -> str:
+    values = [at(each.value) for each in arc.action or () if each.name == name]
+    if name in arc.fresh or not values:
+        return "?"
+    match values[0]:
+        case Name(same) if same == name:
+            return "="
+        case Arith("+" | "-" as op, Name(same), Const(int() as step)) if same == name:
+            return op if step > 0 else "?"
+        case Arith("+", Const(int() as step), Name(same)) if same == name and step > 0:
+            return "+"
+        case _:
+            return "?"
+
+
+def _cause(arc: Arc, cycle: list[Arc], landscape: Landscape) -> str:
+    asked = {
+        name for each in cycle if each.guard is not None for name in names(each.guard)
+    }
+    told: list[str] = []
+    for name in sorted(asked & landscape.domains.keys()):
+        writers = [each for each in cycle if name in landscape.moves[each]]
+        givers = [
+            each for each in writers if each is not arc and not _reads(each, name)
+        ] or [each for each in writers if each is not arc]
+        if givers:
+            told.append(f"{name} is given back by row {givers[0].name}")
+    return "; ".join(told[:3]) or "no counter is spent on its cycle"
+
+
+def _reads(arc: Arc, name: str) -> bool:
+    guard = names(arc.guard) if arc.guard is not None else frozenset[str]()
+    action = frozenset[str]().union(
+        *(names(each.value) for each in arc.action or () if each.name == name)
+    )
+    return name in guard | action
+
+
+def components(edges: Iterable[tuple[T, T]]) -> dict[T, int]:
+    """Return for each node the number of its strongly connected component."""
+    after: dict[T, list[T]] = {}
+    before: dict[T, list[T]] = {}
+    for one, two in edges:
+        after.setdefault(one, []).append(two)
+        before.setdefault(two, []).append(one)
+    part: dict[T, int] = {}
+    for root in reversed(_finished(after)):  # Kosaraju
+        if root in part:
+            continue
+        number = part[root] = len(part)
+        waiting = [root]
+        while waiting:
+            for node in before.get(waiting.pop(), ()):
+                if node not in part:
+                    part[node] = number
+                    waiting.append(node)
+    return part
+
+
+def _finished(after: Mapping[T, list[T]]) -> list[T]:
+    """Return the nodes in the order in which a depth-first search leaves them."""
+    seen: set[T] = set()
+    left: list[T] = []
+    for root in after:
+        if root in seen:
+            continue
+        seen.add(root)
+        path = [(root, iter(after[root]))]
+        while path:
+            node, rest = path[-1]
+            following = next((each for each in rest if each not in seen), None)
+            if following is None:
+                left.append(node)
+                path.pop()
+            else:
+                seen.add(following)
+                path.append((following, iter(after.get(following, ()))))
+    return left
