@@ -40,7 +40,7 @@ _FIRST = (
 _ROWS = (
     # ---- is it wanted at all?
     when("decide", _NEVER, "not_needed", name="not_allowed", cite="spec E.3",
-         doc="Off, breaker open, a side task (recursion), or collapse owns the context."),
+         doc="Off, breaker open, a side task, or collapse owns the context."),
     when("decide", "otherwise", "measure"),
     on("measure", "below_threshold", "not_needed"),
     on("measure", "over_threshold",  "session_memory"),
@@ -61,7 +61,7 @@ _ROWS = (
     # ---- one model call, text only
     on("summarise", "summary",  "weigh"),
     on("summarise", "empty",    "finish", action=_FAIL, doc="A tool call, no text."),
-    on("summarise", "cut_off",  "finish", action=_FAIL, doc="Truncated, or cut by proxy."),
+    on("summarise", "cut_off",  "finish", action=_FAIL, doc="Cut, by limit or proxy."),
     on("summarise", "stalled",  "finish", action=_FAIL),
     on("summarise", "refused",  "finish", action=_FAIL, doc="Any error of the API."),
     on("summarise", "aborted",  "finish", action="outcome = 'aborted'"),

@@ -12,13 +12,13 @@ __all__ = ["SHAPING"]
 # fmt: off
 _ROWS = (
     on("result_budget", "within",    "snip"),
-    on("result_budget", "replaced",  "snip", doc="Oversized tool results become stubs."),
+    on("result_budget", "replaced",  "snip", doc="Large tool results become stubs."),
     on("snip",          "kept",      "microcompact"),
     on("snip",          "snipped",   "microcompact"),
     on("microcompact",  "kept",      "collapse"),
     on("microcompact",  "cleared",   "collapse"),
     on("collapse",      "kept",      "shaped"),
-    on("collapse",      "projected", "shaped", doc="The stored history is not changed."),
+    on("collapse",      "projected", "shaped", doc="The stored history is unchanged."),
 )
 # fmt: on
 
