@@ -132,9 +132,11 @@ def _plain(certificate: Certificate) -> dict[str, object]:
         },
         "assumptions": list(certificate.assumptions),
         "terms": [
-            {"text": term.text, "phases": list(term.phases)}
-            if term.text
-            else {"order": dict(term.order)}
+            {
+                "text": term.text,
+                "phases": list(term.phases),
+                "order": dict(term.order),
+            }
             for term in certificate.terms
         ],
         "rows": dict(certificate.rows),
@@ -243,11 +245,9 @@ def _limit(value: object, field: str) -> LimitValue:
 
 
 def _term(value: object, field: str) -> Term:
-    found = _mapping(value, field)
-    if found.keys() == {"order"}:
-        return Term(order=_numbers(found["order"], field))
-    found = _fields(value, field, frozenset({"text", "phases"}))
-    text = _string(found["text"], field)
-    if not text:
-        raise CertificateError(field, "its text is empty")
-    return Term(text, _strings(found["phases"], field))
+    found = _fields(value, field, frozenset({"text", "phases", "order"}))
+    return Term(
+        text=_string(found["text"], field),
+        phases=_strings(found["phases"], field),
+        order=_numbers(found["order"], field),
+    )

@@ -79,8 +79,8 @@ class _Search:
         return {row.name: found[row.name] for row in self.work}
 
     def run(self) -> bool:
-        # The order first: rows into terminals must not forbid the terms.
-        found = self.order_phases()
+        self.order_phases()  # first: rows into terminals must not forbid the terms
+        found = True
         while self.remaining and found:
             found = self.everywhere() or self.order_phases() or self.in_component()
         return not any(any(row.cost.values()) for row in self.remaining)

@@ -1,9 +1,7 @@
 """The judge of certificates: short, and independent of whoever found them.
 
-It compiles the machine anew and enumerates, row by row, the memory that decides whether
-the row is taken and what it does to the terms. It shares nothing with the search but
-the value `Certificate`, and with the explorer nothing but the table. Conditions with
-more than `CASES` cases are left out, which can only make the judge stricter.
+It compiles the machine anew and enumerates for each row the memory that decides whether
+it is taken and how the terms change. It knows nothing of the search and the explorer.
 """
 
 import itertools
@@ -12,13 +10,13 @@ import math
 from unspiral.engine.check.certificate import FORMAT, Certificate, fingerprint
 from unspiral.engine.core import language as lang
 from unspiral.engine.core.declare import Machine
-from unspiral.engine.core.language import Compare, Const, Node, names
+from unspiral.engine.core.language import Bool, Compare, Const, Node, names
 from unspiral.engine.core.table import Row, Table, compile_table
 from unspiral.engine.errors import CertificateError, UnspiralError
 
 __all__ = ["CASES", "recheck"]
 
-CASES = 20_000  #: cases that are enumerated for one question
+CASES = 20_000  #: conditions that would make more cases are left out
 
 
 def recheck(certificate: Certificate, machine: Machine) -> None:
@@ -29,29 +27,23 @@ def recheck(certificate: Certificate, machine: Machine) -> None:
     """
     table = _table(certificate, machine)
     judge = _Judge(table, certificate)
-    wanted = {row.name for row in table.rows if not row.progress}
-    for name in sorted(wanted ^ certificate.rows.keys()):
-        problem = "it is missing" if name in wanted else "no such row lacks progress"
-        raise CertificateError(f"rows, {name}", problem)
-    for row in table.rows:
-        if not row.progress:
-            judge.row(row, certificate.rows[row.name])
+    wanted = {row.name: row for row in table.rows if not row.progress}
+    if wrong := sorted(wanted.keys() ^ certificate.rows.keys()):
+        raise CertificateError(f"rows, {wrong[0]}", "it is missing, or has no place")
+    for name, row in wanted.items():
+        judge.row(row, certificate.rows[name])
     if certificate.seal != certificate.content:
         raise CertificateError("seal", "something was changed after it was written")
 
 
 def _table(certificate: Certificate, machine: Machine) -> Table:
-    if certificate.format != FORMAT:
-        raise CertificateError("format", f"only format {FORMAT} is known")
-    if certificate.machine != machine.name:
-        raise CertificateError("machine", f"this is {machine.name!r}")
-    edition, limits = certificate.edition, certificate.limits
+    if (certificate.format, certificate.machine) != (FORMAT, machine.name):
+        raise CertificateError("format or machine", f"not {FORMAT}, {machine.name!r}")
+    edition, limits = certificate.edition or None, certificate.limits
     try:
-        table = compile_table(machine, edition or None, limits, certificate.assumptions)
+        table = compile_table(machine, edition, limits, certificate.assumptions)
     except UnspiralError as error:
         raise CertificateError("edition, limits or assumptions", str(error)) from error
-    if certificate.limits != table.limits:
-        raise CertificateError("limits", "some limit has no value")
     if certificate.digest != fingerprint(table):
         raise CertificateError("digest", "it was made for another machine or setting")
     return table
@@ -73,49 +65,41 @@ class _Judge:
         self.taken = {row.name for row in live if row.source in entered}
 
     def read(self, place: int) -> Node:
-        term, field = self.terms[place], f"terms[{place}]"
-        states = {*self.table.phases, *self.table.terminals}
-        if not states.issuperset((*term.phases, *term.order)):
-            raise CertificateError(field, "it names an unknown phase")
-        if bool(term.text) == bool(term.order) or (term.order and term.phases):
-            raise CertificateError(field, "it needs either a text or an order")
+        text, field = self.terms[place].text, f"terms[{place}]"
         try:
-            node = lang.parse_expression(term.text or "0", field)
-            kind = lang.check_expression(node, self.table.scope, term.text, field)
+            node = lang.parse_expression(text or "0", field)
+            kind = lang.check_expression(node, self.table.scope, text, field)
         except UnspiralError as error:
             raise CertificateError(field, str(error)) from error
-        if kind not in {lang.INT, lang.BOOL} or not names(node) <= self.domains.keys():
+        if kind not in {lang.INT, lang.BOOL} or not self.few(names(node)):
             raise CertificateError(field, "it must be a number with a least value")
         return node
 
     def row(self, row: Row, place: int) -> None:
         field = f"rows, {row.name}"
+        never = place == -1 and row.name not in self.taken
         idle = place == len(self.terms) and not any(row.cost.values())
-        if place == -1 and row.name in self.taken:
-            raise CertificateError(field, "it can be taken")
-        if not (-1 <= place < len(self.terms) or idle):
-            raise CertificateError(field, f"there is no terms[{place}] for it")
+        if not (0 <= place < len(self.terms) or never or idle):
+            raise CertificateError(field, f"its place is not {place}")
         for number, term in enumerate(self.terms[: place + 1]):
             if not self.falls(row, number, strictly=number == place):
-                verb = "lower" if number == place else "keep"
-                raise CertificateError(field, f"it does not {verb} the term {term}")
+                raise CertificateError(field, f"terms[{number}], {term}, may not fall")
 
     def falls(self, row: Row, place: int, *, strictly: bool) -> bool:
         after = {each.name: each.value for each in row.action}
-        node, inside = self.nodes[place], list[Node]()
+        node = self.nodes[place]
         old = self.at(place, row.source, node)
         new = self.at(place, row.target, lang.substitute(node, after))
         if old == new:
             return not strictly
-        for name in sorted(names(node) & after.keys() & self.domains.keys()):
+        needed = self.conditions(row)
+        for name in sorted(names(node) & after.keys()):
             if self.table.scope[name] == lang.INT:  # leaving it is an error, no step
                 low, high = self.domains[name][0], self.domains[name][-1]
-                inside.append(Compare(">=", after[name], Const(low)))
-                inside.append(Compare("<=", after[name], Const(high)))
-        cases = self.cases((old, new), (*self.conditions(row), *inside))
-        if cases is None:
-            return False
-        return all(n < o if strictly else n <= o for o, n in cases)
+                needed += (Compare(">=", after[name], Const(low)),)
+                needed += (Compare("<=", after[name], Const(high)),)
+        cases = self.cases((old, new), needed)
+        return cases is not None and all(n + strictly <= o for o, n in cases)
 
     def at(self, place: int, phase: str, node: Node) -> Node:
         term = self.terms[place]
@@ -128,11 +112,10 @@ class _Judge:
         parts = [row.guard, *(lang.negation(each.guard) for each in row.earlier)]
         if row.event is not None:
             parts.append(self.table.available[row.source, row.event])
-        open_ = frozenset(self.table.scope) - self.domains.keys()
-        freed = [lang.may(lang.free(part, open_), be=True) for part in parts]
-        whole = lang.conjunction(*freed)
-        split = isinstance(whole, lang.Bool) and whole.op == "and"
-        return whole.items if isinstance(whole, lang.Bool) and split else (whole,)
+        endless = frozenset(self.table.scope) - self.domains.keys()
+        freed = (lang.may(lang.free(part, endless), be=True) for part in parts)
+        both = lang.conjunction(*freed)
+        return both.items if isinstance(both, Bool) and both.op == "and" else (both,)
 
     def closed(self, row: Row) -> bool:
         found = self.conditions(row)
@@ -151,11 +134,10 @@ class _Judge:
             if linked and each not in chosen and self.few(read | names(each)):
                 chosen.append(each)
                 read |= names(each)
-        order = sorted(read)
-        local = {name: f"m[{i}]" for i, name in enumerate(order)}
+        local = {name: f"m[{i}]" for i, name in enumerate(sorted(read))}
         test = " and ".join(lang.python(each, local) for each in chosen) or "True"
         image = "".join(f"{lang.python(value, local)}, " for value in values)
-        every = itertools.product(*(self.domains[name] for name in order))
+        every = itertools.product(*(self.domains[name] for name in local))
         space: dict[str, object] = {"min": min, "max": max, "every": every}
         # The source is emitted from whitelisted trees: no text of a user is in it.
         source = f"[({image}) for m in every if {test}]"
@@ -163,5 +145,5 @@ class _Judge:
         return found
 
     def few(self, read: frozenset[str]) -> bool:
-        sizes = [len(self.domains[name]) for name in read & self.domains.keys()]
-        return read <= self.domains.keys() and math.prod(sizes) <= CASES
+        known = read <= self.domains.keys()
+        return known and math.prod(len(self.domains[n]) for n in read) <= CASES
