@@ -129,7 +129,8 @@ def _check_one(
 
         for path in draw_verdict(verdict, folder):
             click.echo(f"drawn: {path}", err=True)
-    return INTERRUPTED if interrupts.pressed else exit_code([verdict])
+    stopped = interrupts.pressed or verdict.interrupted
+    return INTERRUPTED if stopped else exit_code([verdict])
 
 
 def _verdict(request: Request, progress: Callable[[int, int], None]) -> Verdict:

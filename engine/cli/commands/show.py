@@ -2,7 +2,7 @@
 
 import click
 
-from unspiral.engine.cli.output import has_colour, say, say_json
+from unspiral.engine.cli.output import say, say_json
 from unspiral.engine.cli.subject import (
     MACHINE,
     edition_option,
