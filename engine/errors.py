@@ -50,6 +50,7 @@ __all__ = [
     "RunError",
     "ScriptError",
     "StuckError",
+    "ToolFailed",
     "TraceError",
     "UnknownName",
     "UnspiralError",
@@ -260,6 +261,24 @@ class CannotImport(UsageError):
 
     def __str__(self) -> str:
         return f"module {self.module!r} cannot be imported: {self.problem}"
+
+
+@attrs.define(str=False)
+class ToolFailed(UsageError):
+    """A program that we run gives up.
+
+    Attributes:
+        tool: the program.
+        problem: what it says.
+    """
+
+    tool: str
+    problem: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.tool} failed: {self.problem[:300].strip() or 'it does not say why'}"
+        )
 
 
 class RunError(UnspiralError):
