@@ -7,7 +7,7 @@ from typing import cast
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unspiral.engine import fuzz
@@ -301,6 +301,7 @@ def test_no_value_of_any_key_gives_another_kind_of_error(
         assert run.snapshot() == good
 
 
+@settings(max_examples=40)
 @given(machine=fuzz.machines(), seed=st.integers(0, 2**32))
 def test_a_run_survives_json_at_every_step_and_agrees_with_both_interpreters(
     machine: Machine, seed: int
@@ -309,7 +310,7 @@ def test_a_run_survives_json_at_every_step_and_agrees_with_both_interpreters(
     run = start(machine)
     table = run.table
     driver = Driver(table, Snapshot(run.phase, tuple(run.memory.values())))
-    for _ in range(30):
+    for _ in range(8):
         if run.finished:
             break
         here = driver.snapshot
