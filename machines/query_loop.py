@@ -22,8 +22,8 @@ from unspiral.engine.core.declare import (
 from unspiral.machines.api_attempt import API_ATTEMPT
 from unspiral.machines.compaction import COMPACTION
 from unspiral.machines.notation import on, when
-from unspiral.machines.query_loop_laws import ASSUMPTIONS, LAWS
-from unspiral.machines.query_loop_limits import EDITIONS, LIMITS
+from unspiral.machines.query_loop_laws import LAWS
+from unspiral.machines.query_loop_limits import ASSUMPTIONS, EDITIONS, LIMITS
 from unspiral.machines.shaping import SHAPING
 from unspiral.machines.token_budget import TOKEN_BUDGET
 

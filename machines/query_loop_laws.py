@@ -4,36 +4,9 @@
 edition only says so; the check tells which editions refute it.
 """
 
-from unspiral.engine.core.declare import Assumption, Law, Scope
+from unspiral.engine.core.declare import Law, Scope
 
-__all__ = ["ASSUMPTIONS", "LAWS"]
-
-ASSUMPTIONS = (
-    Assumption(
-        "stop_hooks_accept_valid_answers",
-        phase="stop_hooks",
-        event="block",
-        when="reply == 'answer'",
-        doc="A stop hook never blocks an answer that is one.",
-        source="spec L.8",
-    ),
-    Assumption(
-        "staged_folds_are_finite",
-        phase="drain",
-        event="committed",
-        at_most="staged_folds",
-        doc="New folds are staged only by new work.",
-        source="spec J4",
-    ),
-    Assumption(
-        "stop_hooks_heed_the_flag",
-        phase="stop_hooks",
-        event="block",
-        when="stop_hook_active",
-        doc="A stop hook that is told that it made the run go on does not block again.",
-        source="spec G.1",
-    ),
-)
+__all__ = ["LAWS"]
 
 _CONTINUES = (
     "collapse_drain_retry",

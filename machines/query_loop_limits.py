@@ -1,13 +1,13 @@
-"""The limits, readings and editions of the query loop.
+"""The limits, readings, editions and assumptions of the query loop.
 
 A limit with a `reading` decides what the sources leave open or tell differently; its
 text names them and says why the default was chosen.
 """
 
-from unspiral.engine.core.declare import Edition, Limit
+from unspiral.engine.core.declare import Assumption, Edition, Limit
 from unspiral.engine.core.language import UNLIMITED
 
-__all__ = ["EDITIONS", "LIMITS"]
+__all__ = ["ASSUMPTIONS", "EDITIONS", "LIMITS"]
 
 _CAPS = (
     Limit(
@@ -224,5 +224,32 @@ EDITIONS = (
         },
         doc="Ours: every recovery is paid from one budget that only measured "
         "progress renews.",
+    ),
+)
+
+ASSUMPTIONS = (
+    Assumption(
+        "stop_hooks_accept_valid_answers",
+        phase="stop_hooks",
+        event="block",
+        when="reply == 'answer'",
+        doc="A stop hook never blocks an answer that is one.",
+        source="spec L.8",
+    ),
+    Assumption(
+        "staged_folds_are_finite",
+        phase="drain",
+        event="committed",
+        at_most="staged_folds",
+        doc="New folds are staged only by new work.",
+        source="spec J4",
+    ),
+    Assumption(
+        "stop_hooks_heed_the_flag",
+        phase="stop_hooks",
+        event="block",
+        when="stop_hook_active",
+        doc="A stop hook that is told that it made the run go on does not block again.",
+        source="spec G.1",
     ),
 )
