@@ -59,8 +59,11 @@ class Term:
         if self.text:
             where = f" (in {', '.join(self.phases)})" if self.phases else ""
             return f"{self.text}{where}"
-        ranked = sorted(self.order, key=lambda phase: (-self.order[phase], phase))
-        return f"order of {', '.join(ranked)}"
+        groups: dict[int, list[str]] = {}
+        for phase, number in self.order.items():
+            groups.setdefault(number, []).append(phase)
+        falling = sorted(groups.items(), reverse=True)
+        return "order " + " > ".join(" = ".join(phases) for _, phases in falling)
 
 
 def _terms(values: Iterable[Term]) -> tuple[Term, ...]:

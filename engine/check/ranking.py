@@ -9,24 +9,14 @@ lower the number of the component. What remains then stays inside components, an
 term may count inside one alone.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-import attrs
-
+from unspiral.engine.check.candidates import Candidate, candidates
 from unspiral.engine.check.certificate import Certificate, Term, fingerprint
-from unspiral.engine.check.moves import Move, moves, never_taken
-from unspiral.engine.core.language import (
-    Arith,
-    Compare,
-    Const,
-    Name,
-    Node,
-    Not,
-    evaluate,
-    render,
-)
-from unspiral.engine.core.step import MemoryValue
-from unspiral.engine.core.table import Row, Table, Variable
+from unspiral.engine.check.moves import never_taken
+from unspiral.engine.core.table import Row, Table
 
 __all__ = ["find_certificate"]
 
@@ -52,13 +42,8 @@ def find_certificate(table: Table) -> Certificate | None:
     )
 
 
-@attrs.frozen
-class _Candidate:
-    """An expression over one memory, with what each row does to it."""
-
-    text: str
-    lowers: frozenset[str]
-    raises: frozenset[str]
+# A term, the candidate it is made of, and the phases in which it counts.
+_Choice: TypeAlias = tuple[Term, Candidate, frozenset[str]]
 
 
 class _Search:
@@ -70,7 +55,7 @@ class _Search:
         self.rows = {row.name: _NEVER for row in self.work if row.name in never}
         self.remaining = [row for row in self.work if row.name not in never]
         self.terms: list[Term] = []
-        self.candidates = tuple(_candidates(table, self.remaining))
+        self.candidates = candidates(table)
 
     def places(self) -> Mapping[str, int]:
         """Return the place of each row, in the order of the table."""
@@ -92,36 +77,43 @@ class _Search:
         self.remaining = [row for row in self.remaining if row.name not in self.rows]
 
     def everywhere(self) -> bool:
-        """Take the term that lowers most rows and that no remaining row raises."""
-        best = self.best({row.name for row in self.remaining})
-        if best is None:
-            return False
-        self.take(Term(best[0]), best[1])
-        return True
+        """Take the expression that lowers most of what remains and is never raised."""
+        rows = self.remaining
+        whole = frozenset(phase for r in rows for phase in (r.source, r.target))
+        fitting = (c for c in self.candidates if c.shrink(whole, rows) == whole)
+        return self.choose(rows, ((Term(c.text), c, whole) for c in fitting))
 
     def in_component(self) -> bool:
-        """Take a term that counts in one strongly connected component alone."""
-        for phases in _components(self.remaining):
-            best = self.best({r.name for r in self.remaining if r.source in phases})
-            if best is not None:
-                self.take(Term(best[0], sorted(phases)), best[1])
-                return True
+        """Take an expression that counts in one component, or in a part of it."""
+        for component in _components(self.remaining):
+            rows = [row for row in self.remaining if row.source in component]
+            for parts in ((component,), tuple(_parts(component))):
+                shrunk = (
+                    (candidate, candidate.shrink(part, rows))
+                    for part, candidate in itertools.product(parts, self.candidates)
+                )
+                terms = ((Term(c.text, sorted(i)), c, i) for c, i in shrunk)
+                if self.choose(rows, terms):
+                    return True
         return False
 
-    def best(self, rows: set[str]) -> tuple[str, frozenset[str]] | None:
-        fitting = [
-            (each.text, each.lowers & rows)
-            for each in self.candidates
-            if not each.raises & rows and each.lowers & rows
-        ]
-        return max(fitting, key=lambda pair: len(pair[1]), default=None)
+    def choose(self, rows: list[Row], terms: Iterable[_Choice]) -> bool:
+        """Take the term that lowers most rows; the first of equals."""
+        best: tuple[Term, list[str]] | None = None
+        for term, candidate, inside in terms:
+            lowered = [row.name for row in rows if candidate.lowers(row, inside)]
+            if lowered and (best is None or len(lowered) > len(best[1])):
+                best = term, lowered
+        if best is not None:
+            self.take(*best)
+        return best is not None
 
     def order_phases(self) -> bool:
         """Order the components of what remains, if a row leads from one to another."""
         order = {
             phase: number
             for number, phases in enumerate(_components(self.remaining))
-            for phase in phases
+            for phase in sorted(phases)
         }
         lowered = [r.name for r in self.remaining if order[r.target] < order[r.source]]
         if lowered:
@@ -129,46 +121,11 @@ class _Search:
         return bool(lowered)
 
 
-def _candidates(table: Table, rows: list[Row]) -> Iterator[_Candidate]:
-    for variable in table.variables:
-        writers = [r for r in rows if any(a.name == variable.name for a in r.action)]
-        done = {row.name: moves(table, row, variable.name) for row in writers}
-        if not any(done.values()):
-            continue
-        for node in _expressions(variable):
-            value = {
-                x: int(evaluate(node, {variable.name: x}))  # type: ignore[arg-type]
-                for x in variable.domain or ()
-            }
-            yield _Candidate(
-                render(node),
-                frozenset(n for n, pairs in done.items() if _falls(pairs, value)),
-                frozenset(n for n, pairs in done.items() if _rises(pairs, value)),
-            )
-
-
-def _falls(pairs: frozenset[Move] | None, value: Mapping[MemoryValue, int]) -> bool:
-    return pairs is not None and all(value[new] < value[old] for old, new in pairs)
-
-
-def _rises(pairs: frozenset[Move] | None, value: Mapping[MemoryValue, int]) -> bool:
-    return pairs is None or any(value[new] > value[old] for old, new in pairs)
-
-
-def _expressions(variable: Variable) -> Iterator[Node]:
-    """Yield the expressions over one memory that may serve as terms."""
-    name = Name(variable.name)
-    match variable.kind:
-        case "counter":
-            yield Arith("-", Const(variable.high or 0), name)
-            yield name if variable.low == 0 else Arith("-", name, Const(variable.low))
-        case "flag":
-            yield Not(name)
-            yield name
-        case "choice":
-            for value in variable.values:
-                yield Compare("!=", name, Const(value))
-                yield Compare("==", name, Const(value))
+def _parts(component: frozenset[str]) -> Iterator[frozenset[str]]:
+    """Yield the parts of a component in which a term may count, single phases first."""
+    ordered = sorted(component)
+    yield from (frozenset({phase}) for phase in ordered)
+    yield from (component - {phase} for phase in ordered)
 
 
 def _components(rows: list[Row]) -> list[frozenset[str]]:
