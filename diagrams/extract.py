@@ -1,13 +1,14 @@
 """From a machine, declared or compiled, to the graph that is drawn.
 
-Of a declaration a nested machine is drawn as it is written: inside its own box, with an
-exit for each of its ends, where the rows of the outer machine begin. Of a compiled
-table the rows are drawn as they are stepped: an exit that one row always takes is
-joined to the inner row, limits are put in, and rows that these limits switch off are
-known. Names of nodes and rows are those of the flat machine in both.
+A nested machine is drawn as it is declared: inside its own box, with an exit for each
+of its ends, where the rows of the outer machine begin. Of a compiled table the limits
+are put in, and rows that these limits switch off are known. Names of nodes and rows are
+those of the flat machine; a row that flattening joins to those before an exit knows
+their names.
 """
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
@@ -29,17 +30,19 @@ from unspiral.diagrams.wording import (
     guard_lines,
 )
 from unspiral.engine.core.declare import (
+    LimitValue,
     Machine,
     Phase,
     Terminal,
-    Transition,
     limit_text,
 )
 from unspiral.engine.core.language import FALSE, TRUE, names, parse_guard
-from unspiral.engine.core.table import Row, Table
+from unspiral.engine.core.table import Table
 from unspiral.engine.errors import BadValue, ExpressionError, UnknownName
 
-__all__ = ["extract"]
+__all__ = ["MOST_ROWS", "extract"]
+
+MOST_ROWS = 60  #: of one page; beyond, nested machines are drawn on pages of their own
 
 
 def extract(
@@ -52,7 +55,7 @@ def extract(
         level: `overview` (phases and reasons; parallel rows are one edge), `policy`
             (guards and limits; rows that look alike are one edge), `full` (every row).
         nested: whether the inside of nested machines is drawn; unless given, in all
-            but the overview.
+            but the overview if no more than 60 rows are to be drawn.
 
     Raises:
         BadValue: no such level.
@@ -61,16 +64,11 @@ def extract(
     if level not in LEVELS:
         raise BadValue("level of detail", str(level), "one of " + ", ".join(LEVELS))
     machine = source.machine if isinstance(source, Table) else source
-    present = set(source.phases) if isinstance(source, Table) else None
-    walk = _Walk(present)
+    walk = _Walk(source if isinstance(source, Table) else None)
     clusters = walk.machine(machine, "")
     nodes = [*walk.nodes, *(_terminal(each) for each in machine.terminals)]
-    if isinstance(source, Table):
-        edges = [_table_edge(source, row) for row in source.rows]
-    else:
-        edges = walk.edges
+    edges = _joined(nodes, walk.edges)
     _check_ends(machine, nodes, edges)
-    layers = dict.fromkeys(edge.layer for edge in edges if edge.layer)
     graph = Graph(
         name=machine.name,
         title=machine.name,
@@ -80,22 +78,25 @@ def extract(
         nodes=tuple(nodes),
         edges=tuple(edges),
         clusters=clusters,
-        layers=tuple(layers),
-        limits=() if level == "overview" else _limits(source),
+        layers=tuple(dict.fromkeys(edge.layer for edge in edges if edge.layer)),
         row_names=frozenset(name for edge in edges for name in edge.rows),
     )
     if level != "full":
         graph = without_dead(graph)
-    if not (level != "overview" if nested is None else nested):
+    if nested is None:
+        nested = level != "overview" and len(graph.edges) <= MOST_ROWS
+    if not nested:
         graph = collapse(graph)
+    if level != "overview":
+        graph = attrs.evolve(graph, limits=_limits(source, graph))
     return merge(graph)
 
 
 class _Walk:
     """The phases of a machine and of those nested in it, and the rows as declared."""
 
-    def __init__(self, present: set[str] | None) -> None:
-        self.present = present  # the phases of a table; None for a declaration
+    def __init__(self, table: Table | None) -> None:
+        self.table = table
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
 
@@ -120,9 +121,7 @@ class _Walk:
         inside = f"{prefix}{phase.name}."
         first = len(self.nodes)
         boxes = self.machine(inner, inside)
-        for end in inner.terminals:
-            if self.present is None or inside + end.name in self.present:
-                self.nodes.append(_exit(end, inside))
+        self.nodes += [_exit(end, inside) for end in inner.terminals]
         boxed = {name for box in boxes for each in box.walk() for name in each.nodes}
         return Cluster(
             id=prefix + phase.name,
@@ -139,14 +138,55 @@ class _Walk:
             source, event = prefix + row.source, row.event
             if row.source in phases and phases[row.source].runs is not None:
                 source, event = f"{source}.{event}", ""
-            yield _edge(
-                row,
-                name=prefix + row.name,
+            name = prefix + row.name
+            yield Edge(
+                rows=(plain(name),),
                 source=source,
                 target=prefix + _entry(phases, row.target),
-                event=event,
                 order=order,
+                event=event,
+                guard=guard_lines(row.guard, self.limits),
+                action=action_lines(row.action, self.limits),
+                reason=row.reason,
+                layer=plain(row.layer),
+                progress=row.progress,
+                cost=cost_words(row.cost),
+                doc=doc_words(row.doc, row.cite),
+                off=self.table is not None and _off(self.table, name),
             )
+
+    @property
+    def limits(self) -> Mapping[str, LimitValue]:
+        """Return the limits to put in; of a declaration they stay names."""
+        return self.table.limits if self.table is not None else {}
+
+
+def _off(table: Table, name: str) -> bool:
+    """Tell whether a row can never be taken at the limits of the table."""
+    row = table.row_names.get(name)
+    if row is None:  # it is joined to others, which are judged instead
+        return False
+    ready = table.available.get((row.source, row.event or ""), TRUE)
+    return FALSE in (row.guard, ready) or any(r.guard == TRUE for r in row.earlier)
+
+
+def _joined(nodes: list[Node], edges: list[Edge]) -> list[Edge]:
+    """Tell each row that alone leaves an exit which rows flattening joins it to."""
+    exits = {node.id for node in nodes if node.kind == "exit"}
+    leaving: dict[str, int] = {}
+    arriving: dict[str, list[Edge]] = {}
+    for edge in edges:
+        leaving[edge.source] = leaving.get(edge.source, 0) + 1
+        if edge.target in exits:
+            arriving.setdefault(edge.target, []).append(edge)
+
+    def before(edge: Edge) -> tuple[str, ...]:
+        if edge.source not in exits or leaving[edge.source] > 1:
+            return ()
+        rows = arriving.get(edge.source, [])
+        return tuple(name for row in rows for name in (*row.rows, *before(row)))
+
+    return [attrs.evolve(edge, joined=before(edge)) for edge in edges]
 
 
 def _entry(phases: dict[str, Phase], target: str) -> str:
@@ -193,45 +233,6 @@ def _orders(keys: Iterable[tuple[str, str]]) -> list[int]:
     return [place if counts[key] > 1 else 0 for key, place in pairs]
 
 
-def _edge(  # noqa: PLR0913 - what flattening decides about a row
-    row: Transition, *, name: str, source: str, target: str, event: str, order: int
-) -> Edge:
-    return Edge(
-        rows=(plain(name),),
-        source=source,
-        target=target,
-        order=order,
-        event=event,
-        guard=guard_lines(row.guard),
-        action=action_lines(row.action),
-        reason=row.reason,
-        layer=plain(row.layer),
-        progress=row.progress,
-        cost=cost_words(row.cost),
-        doc=doc_words(row.doc, row.cite),
-    )
-
-
-def _table_edge(table: Table, row: Row) -> Edge:
-    alternatives = table.alternatives[row.source, row.event]
-    edge = _edge(
-        row.declared,
-        name=row.name,
-        source=row.source,
-        target=row.target,
-        event=row.event or "",
-        order=len(row.earlier) + 1 if len(alternatives) > 1 else 0,
-    )
-    ready = table.available.get((row.source, row.event or ""), TRUE)
-    never = FALSE in (row.guard, ready) or any(r.guard == TRUE for r in row.earlier)
-    return attrs.evolve(
-        edge,
-        guard=guard_lines(row.guard_text),
-        action=action_lines(row.action_text),
-        off=never,
-    )
-
-
 def _check_ends(machine: Machine, nodes: list[Node], edges: list[Edge]) -> None:
     known = {node.id for node in nodes}
     for edge in edges:
@@ -251,21 +252,18 @@ def _caption(source: Machine | Table, level: Level) -> tuple[str, ...]:
     return ("; ".join(parts),)
 
 
-def _limits(source: Machine | Table) -> tuple[LimitNote, ...]:
-    """Return the limits that guards of the drawn rows name, with their values."""
+def _limits(source: Machine | Table, graph: Graph) -> tuple[LimitNote, ...]:
+    """Return the limits that the drawn rows name, with their values."""
+    drawn = {name for edge in graph.edges for name in edge.rows}
     if isinstance(source, Table):
-        guards = [row.declared.guard for row in source.rows]
-        machine, values = source.flat, dict(source.limits)
+        machine, values = source.machine, dict(source.limits)
     else:
-        guards = list(_guards(source))
         machine = source
         values = {limit.name: limit.default for limit in source.all_limits}
     read: set[str] = set()
-    for guard in guards:
-        try:
-            read |= names(parse_guard(guard))
-        except ExpressionError:
-            continue  # it is drawn as written, and `check` says what is wrong
+    for name, guard in _guards(machine, ""):
+        with contextlib.suppress(ExpressionError):  # drawn as written; `check` tells
+            read |= names(parse_guard(guard)) if plain(name) in drawn else set()
     return tuple(
         LimitNote(
             limit.name,
@@ -276,9 +274,9 @@ def _limits(source: Machine | Table) -> tuple[LimitNote, ...]:
     )
 
 
-def _guards(machine: Machine) -> Iterator[str]:
+def _guards(machine: Machine, prefix: str) -> Iterator[tuple[str, str]]:
     for row in machine.rows:
-        yield row.guard
+        yield prefix + row.name, row.guard
     for phase in machine.phases:
         if phase.runs is not None:
-            yield from _guards(phase.runs)
+            yield from _guards(phase.runs, f"{prefix}{phase.name}.")

@@ -57,7 +57,8 @@ class Node:
         kind: who answers it; an exit is the end of a nested machine.
         end: of a terminal or exit: its kind.
         initial: whether a run (or a visit of the nested machine) starts here.
-        note: what each answer costs, or "".
+        note: what each answer costs or who runs it, in lines parted by `; `.
+        rows: of a nested machine drawn as one node: the names of the rows inside.
         doc: what it is, and its source.
         mark: how an overlay shows it.
         badge: the number or text of an overlay, or "".
@@ -69,6 +70,7 @@ class Node:
     end: OneOf["", "done", "limit", "error", "abort", "hook"] = ""
     initial: bool = False
     note: str = ""
+    rows: tuple[str, ...] = ()
     doc: str = ""
     mark: Mark = ""
     badge: str = ""
@@ -80,6 +82,8 @@ class Edge:
 
     Attributes:
         rows: the names of the rows that it stands for.
+        joined: the rows inside a nested machine that this one ends: in the flat
+            machine they are one step with it and bear their own names.
         source: the node where it begins.
         target: the node where it ends.
         order: its place among the alternatives of its event, from 1; 0 if alone.
@@ -111,6 +115,7 @@ class Edge:
     off: bool = False
     mark: Mark = ""
     badge: str = ""
+    joined: tuple[str, ...] = ()
 
 
 @attrs.frozen

@@ -55,8 +55,8 @@ class Labels:
         ink = self.ink(node.mark)
         lines = [escaped(part) for part in name_lines(node.label)]
         note = node.end if node.kind in {"terminal", "exit"} else node.note
-        if note:
-            lines.append(small(coloured(escaped(note), self.second_ink(node.mark))))
+        for line in note.split("; ") if note else ():
+            lines.append(small(coloured(escaped(line), self.second_ink(node.mark))))
         if node.badge:
             lines.append(bold(escaped(node.badge)))
         return coloured(lines_of(lines), ink)
@@ -96,12 +96,14 @@ class Labels:
         quiet = self.second_ink(node.mark)
         lines = name_lines(node.label)
         parts = [bold(lines_of([escaped(part) for part in lines]))]
-        extra = [each for each in (self.groups.get(node.id, ""), node.note) if each]
-        if extra:
-            parts.append(small(coloured(escaped(" - ".join(extra)), quiet)))
         if node.badge:
             parts.append(bold(escaped(node.badge)))
-        return coloured(spaced(parts), self.ink(node.mark))
+        first, *rest = node.note.split("; ")
+        extra = [each for each in (self.groups.get(node.id, ""), first) if each]
+        if extra:
+            parts.append(small(coloured(escaped(" - ".join(extra)), quiet)))
+        notes = [small(coloured(escaped(line), quiet)) for line in rest]
+        return coloured(lines_of([spaced(parts), *notes]), self.ink(node.mark))
 
     def row(self, edge: Edge) -> list[Html]:
         """Return the lines of a row in a card."""

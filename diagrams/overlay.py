@@ -49,19 +49,18 @@ def lay_over(graph: Graph, overlay: Overlay) -> Graph:
     """Return the graph with the overlay on it.
 
     Steps are numbered from 1, those of the loop going on from the stem. A row of both
-    is drawn as part of the loop. An exit of a nested machine that one row always takes
-    is no step of its own; it is marked with the step that leads to it.
+    is drawn as part of the loop. A row that flattening joins to another is marked with
+    it; a nested machine that is drawn as one node is marked with the rows inside.
 
     Raises:
         UnknownName: a name that is no row of the machine (or no phase, for numbers).
     """
     _check(graph, overlay)
-    places = _places(graph, overlay)
-    looping = set(overlay.loop)
-    edges = _through_exits(
-        graph, [_edge(each, overlay, places, looping) for each in graph.edges]
-    )
-    nodes = [_node(each, overlay, edges) for each in graph.nodes]
+    places: dict[str, list[int]] = {}
+    for number, name in enumerate((*overlay.steps, *overlay.loop), start=1):
+        places.setdefault(name, []).append(number)
+    edges = [_edge(each, overlay, places) for each in graph.edges]
+    nodes = [_node(each, overlay, edges, places) for each in graph.nodes]
     title = f"{graph.title}: {plain(overlay.title)}" if overlay.title else graph.title
     return attrs.evolve(
         graph,
@@ -85,58 +84,40 @@ def _check(graph: Graph, overlay: Overlay) -> None:
             raise UnknownName("row or phase", name, known, f"machine {graph.name}")
 
 
-def _places(graph: Graph, overlay: Overlay) -> dict[str, list[int]]:
-    """Return at which steps each row was taken."""
-    del graph
-    places: dict[str, list[int]] = {}
-    for number, name in enumerate((*overlay.steps, *overlay.loop), start=1):
-        places.setdefault(name, []).append(number)
-    return places
-
-
-def _edge(
-    edge: Edge, overlay: Overlay, places: Mapping[str, list[int]], looping: set[str]
-) -> Edge:
-    taken = sorted({number for name in edge.rows for number in places.get(name, ())})
+def _numbers(names: Sequence[str], places: Mapping[str, list[int]]) -> str:
+    taken = sorted({number for name in names for number in places.get(name, ())})
     shown = [str(number) for number in taken[:_MOST_NUMBERS]]
     shown += ["..."] if len(taken) > _MOST_NUMBERS else []
+    return f"({','.join(shown)})" if shown else ""
+
+
+def _edge(edge: Edge, overlay: Overlay, places: Mapping[str, list[int]]) -> Edge:
+    names = (*edge.rows, *edge.joined)
+    numbers = _numbers(names, places)
     texts = [overlay.numbers[name] for name in edge.rows if name in overlay.numbers]
-    badge = " ".join(
-        part for part in (f"({','.join(shown)})" if shown else "", *texts) if part
-    )
     mark: Mark = ""
-    if taken:
-        mark = "loop" if looping.intersection(edge.rows) else "stem"
+    if numbers:
+        mark = "loop" if set(overlay.loop).intersection(names) else "stem"
     elif places and not texts:
         mark = "faded"
+    badge = " ".join(part for part in (numbers, *texts) if part)
     return attrs.evolve(edge, mark=mark, badge=badge)
 
 
-def _through_exits(graph: Graph, edges: list[Edge]) -> list[Edge]:
-    """Mark the one row that leaves an exit as the rows that lead into it."""
-    exits = {node.id for node in graph.nodes if node.kind == "exit"}
-    arriving: dict[str, Mark] = {}
-    leaving: dict[str, int] = {}
-    for edge in edges:
-        leaving[edge.source] = leaving.get(edge.source, 0) + 1
-        if edge.mark in {"stem", "loop"} and arriving.get(edge.target) != "loop":
-            arriving[edge.target] = edge.mark
-    return [
-        attrs.evolve(edge, mark=arriving[edge.source])
-        if edge.source in exits
-        and edge.source in arriving
-        and leaving[edge.source] == 1
-        and edge.mark == "faded"
-        else edge
-        for edge in edges
-    ]
-
-
-def _node(node: Node, overlay: Overlay, edges: list[Edge]) -> Node:
-    badge = overlay.numbers.get(node.id, "")
-    if not (overlay.steps or overlay.loop):
+def _node(
+    node: Node,
+    overlay: Overlay,
+    edges: list[Edge],
+    places: Mapping[str, list[int]],
+) -> Node:
+    numbers = _numbers(node.rows, places)
+    text = overlay.numbers.get(node.id, "")
+    badge = " ".join(part for part in (numbers, text) if part)
+    if not places:
         return attrs.evolve(node, badge=badge)
     marks = {edge.mark for edge in edges if node.id in (edge.source, edge.target)}
+    if numbers:
+        marks.add("loop" if set(overlay.loop).intersection(node.rows) else "stem")
     mark: Mark = "" if badge else "faded"
     if "loop" in marks:
         mark = "loop"

@@ -3,6 +3,8 @@
 Pure, and true to the rows: each edge of the result says which rows it stands for.
 """
 
+from collections.abc import Iterator, Mapping
+
 import attrs
 
 from unspiral.diagrams.graph import Cluster, Edge, Graph, Node
@@ -49,22 +51,15 @@ def _only(clusters: tuple[Cluster, ...], kept: set[str]) -> tuple[Cluster, ...]:
 
 
 def collapse(graph: Graph) -> Graph:
-    """Draw every nested machine as one node, with the rows that leave it."""
-    place: dict[str, str] = {}
-    folded: dict[str, Node] = {}
-    for cluster in graph.all_clusters():
-        inside = [name for each in cluster.walk() for name in each.nodes]
-        if cluster.kind != "machine" or not inside or inside[0] in place:
-            continue
-        place.update(dict.fromkeys(inside, cluster.id))
-        start = graph.start in inside
-        label = cluster.label.partition(",")
-        note = label[2].strip()
-        folded[cluster.id] = Node(
-            cluster.id, label[0], "nested", initial=start, note=note
-        )
-    if not folded:
+    """Draw every nested machine as one node, with the rows that leave its exits."""
+    outermost = list(_machines(graph.clusters))
+    place = {
+        name: box.id for box in outermost for each in box.walk() for name in each.nodes
+    }
+    if not place:
         return graph
+    folded = {box.id: _one_node(graph, box, place) for box in outermost}
+    labels = {node.id: node.label for node in graph.nodes if node.kind == "exit"}
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
         home = place.get(node.id, node.id)
@@ -72,23 +67,52 @@ def collapse(graph: Graph) -> Graph:
     edges = tuple(
         attrs.evolve(
             edge,
+            event=labels.get(edge.source, edge.event),
             source=place.get(edge.source, edge.source),
             target=place.get(edge.target, edge.target),
         )
         for edge in graph.edges
-        if not (
-            edge.source in place
-            and place[edge.source] == place.get(edge.target)
-            and not edge.reason
-        )
+        if edge.source not in place or _leaves(edge, place, labels)
     )
-    clusters = _fold(graph.clusters, folded)
     return attrs.evolve(
         graph,
         start=place.get(graph.start, graph.start),
         nodes=tuple(nodes.values()),
         edges=edges,
-        clusters=clusters,
+        clusters=_fold(graph.clusters, folded),
+    )
+
+
+def _machines(clusters: tuple[Cluster, ...]) -> Iterator[Cluster]:
+    """Yield the outermost boxes of nested machines."""
+    for cluster in clusters:
+        if cluster.kind == "machine":
+            yield cluster
+        else:
+            yield from _machines(cluster.clusters)
+
+
+def _leaves(edge: Edge, place: Mapping[str, str], exits: Mapping[str, str]) -> bool:
+    """Tell whether a row begins at an exit of an outermost nested machine."""
+    home = place[edge.source]
+    outer = edge.source.removeprefix(f"{home}.")
+    return edge.source in exits and "." not in outer
+
+
+def _one_node(graph: Graph, box: Cluster, place: Mapping[str, str]) -> Node:
+    inside = [e for e in graph.edges if place.get(e.source) == box.id]
+    exits = {node.id: "" for node in graph.nodes if node.kind == "exit"}
+    inside = [edge for edge in inside if not _leaves(edge, place, exits)]
+    name, _, runner = box.label.partition(", ")
+    reasons = dict.fromkeys(edge.reason for edge in inside if edge.reason)
+    notes = [runner, *(f"again: {reason}" for reason in reasons)]
+    return Node(
+        id=box.id,
+        label=name,
+        kind="nested",
+        initial=place.get(graph.start) == box.id,
+        note="; ".join(notes),
+        rows=tuple(row for edge in inside for row in edge.rows),
     )
 
 
@@ -142,6 +166,7 @@ def _join(one: Edge, two: Edge) -> Edge:
     return attrs.evolve(
         one,
         rows=one.rows + two.rows,
+        joined=one.joined + two.joined,
         event=both(one.event, two.event),
         reason=both(one.reason, two.reason),
         doc=one.doc or two.doc,

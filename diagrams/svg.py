@@ -116,11 +116,17 @@ def best_layout(graph: Graph, *, system_dot: bool = False) -> Layout:
     if len(graph.edges) > MAX_EDGES:
         allowed = f"of at most {MAX_EDGES} rows; try level overview, or a table"
         raise BadValue("drawing", f"a graph of {len(graph.edges)} rows", allowed)
-    scores = {
-        layout: _scale(graph, layout, system_dot=system_dot)
-        * (_BOX_BONUS if layout.boxes else 1.0)
-        for layout in layouts(graph)
-    }
+    scores: dict[Layout, float] = {}
+    failure: ToolFailed | None = None
+    for layout in layouts(graph):
+        try:
+            scale = _scale(graph, layout, system_dot=system_dot)
+        except ToolFailed as error:  # a layout that it cannot do is no candidate
+            failure = error
+            continue
+        scores[layout] = scale * (_BOX_BONUS if layout.boxes else 1.0)
+    if not scores and failure is not None:
+        raise failure
     return max(scores, key=lambda layout: scores[layout])
 
 

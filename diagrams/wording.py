@@ -11,12 +11,16 @@ from collections.abc import Mapping
 from unspiral.diagrams.graph import plain
 from unspiral.engine.core.language import (
     OTHERWISE,
+    TRUE,
+    Assign,
     Bool,
     Node,
+    Value,
     parse_action,
     parse_guard,
     render,
     render_action,
+    substitute,
 )
 from unspiral.engine.errors import ExpressionError
 
@@ -25,8 +29,10 @@ __all__ = ["action_lines", "cost_words", "doc_words", "guard_lines", "name_lines
 WIDTH = 38  #: characters of a line in a label
 
 
-def guard_lines(text: str, width: int = WIDTH) -> tuple[str, ...]:
-    """Return a guard in lines; () if it always holds."""
+def guard_lines(
+    text: str, limits: Mapping[str, Value], width: int = WIDTH
+) -> tuple[str, ...]:
+    """Return a guard in lines, with limits put in; () if it always holds."""
     stripped = text.strip()
     if not stripped or stripped == OTHERWISE:
         return (stripped,) if stripped else ()
@@ -34,6 +40,9 @@ def guard_lines(text: str, width: int = WIDTH) -> tuple[str, ...]:
         node = parse_guard(stripped)
     except ExpressionError:
         return _wrap(plain(stripped), width)
+    node = substitute(node, limits) if limits else node
+    if node == TRUE:
+        return ()
     return tuple(line for part in _parts(node, width) for line in _wrap(part, width))
 
 
@@ -56,15 +65,20 @@ def _parts(node: Node, width: int) -> list[str]:
     return lines
 
 
-def action_lines(text: str, width: int = WIDTH) -> tuple[str, ...]:
-    """Return an action in lines, several short assignments on one."""
+def action_lines(
+    text: str, limits: Mapping[str, Value], width: int = WIDTH
+) -> tuple[str, ...]:
+    """Return an action in lines, several short assignments on one; see `guard_lines`."""
     stripped = text.strip()
     if not stripped:
         return ()
     try:
-        parts = [plain(render_action((each,))) for each in parse_action(stripped)]
+        assigns = parse_action(stripped)
     except ExpressionError:
         return _wrap(plain(stripped), width)
+    if limits:
+        assigns = tuple(Assign(a.name, substitute(a.value, limits)) for a in assigns)
+    parts = [plain(render_action((each,))) for each in assigns]
     lines: list[str] = []
     for part in parts:
         joined = f"{lines[-1]}; {part}" if lines else ""
