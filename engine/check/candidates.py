@@ -1,14 +1,16 @@
 """Expressions that may serve as terms of a certificate, and what rows do to them.
 
-A candidate is an expression over one memory that is never below 0. It may count in some
-phases alone and be 0 elsewhere: then a row that leaves them never raises it, and one
-that enters them raises it unless it is 0 there. It knows nothing of the search.
+A candidate is an expression over one or two memories that is never below 0. It may
+count in some phases alone and be 0 elsewhere: then a row that leaves them never raises
+it, and one that enters them raises it unless it is 0 there. It knows nothing of the
+search.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from unspiral.engine.check.moves import MOST, Move, moves
+from unspiral.engine.check.moves import MOST, Move, Values, moves
 from unspiral.engine.core.language import (
     Arith,
     Compare,
@@ -17,31 +19,29 @@ from unspiral.engine.core.language import (
     Node,
     Not,
     evaluate,
+    names,
     render,
 )
-from unspiral.engine.core.step import MemoryValue
 from unspiral.engine.core.table import Row, Table, Variable
 
-__all__ = ["Candidate", "candidates"]
+__all__ = ["Candidate", "Candidates"]
 
-Moves: TypeAlias = Callable[[Row, str], frozenset[Move] | None]
+Moves: TypeAlias = Callable[[Row, tuple[str, ...]], frozenset[Move] | None]
 
 
 class Candidate:
-    """One expression over one memory of a table.
+    """One expression over the memory of a table.
 
     Attributes:
         text: the expression.
     """
 
-    def __init__(self, node: Node, variable: Variable, moves_of: Moves) -> None:
+    def __init__(self, node: Node, moves_of: Moves) -> None:
         self.text = render(node)
-        self._name = variable.name
+        self._node = node
+        self._names = tuple(sorted(names(node)))
         self._moves = moves_of
-        self._value: Mapping[MemoryValue, int] = {
-            x: int(evaluate(node, {variable.name: x}))  # type: ignore[arg-type]
-            for x in variable.domain or ()
-        }
+        self._known: dict[Values, int] = {}
 
     def lowers(self, row: Row, inside: frozenset[str]) -> bool:
         """Tell whether a row surely lowers it where it counts `inside` some phases."""
@@ -49,7 +49,7 @@ class Candidate:
             return False
         if row.target in inside and not self._written(row):
             return False
-        pairs = self._moves(row, self._name)
+        pairs = self._moves(row, self._names)
         return pairs is not None and all(n < o for o, n in self._ends(row, inside))
 
     def raises(self, row: Row, inside: frozenset[str]) -> bool:
@@ -58,7 +58,7 @@ class Candidate:
             return False
         if row.source in inside and not self._written(row):
             return False
-        pairs = self._moves(row, self._name)
+        pairs = self._moves(row, self._names)
         return pairs is None or any(n > o for o, n in self._ends(row, inside))
 
     def shrink(self, part: frozenset[str], rows: Iterable[Row]) -> frozenset[str]:
@@ -72,30 +72,73 @@ class Candidate:
         return inside
 
     def _written(self, row: Row) -> bool:
-        return any(assign.name == self._name for assign in row.action)
+        return any(assign.name in self._names for assign in row.action)
 
     def _ends(self, row: Row, inside: frozenset[str]) -> Iterator[tuple[int, int]]:
-        for old, new in self._moves(row, self._name) or ():
-            before = self._value[old] if row.source in inside else 0
-            yield before, self._value[new] if row.target in inside else 0
+        for old, new in self._moves(row, self._names) or ():
+            before = self._value(old) if row.source in inside else 0
+            yield before, self._value(new) if row.target in inside else 0
+
+    def _value(self, values: Values) -> int:
+        if values not in self._known:
+            memory = dict(zip(self._names, values, strict=True))
+            self._known[values] = int(evaluate(self._node, memory))  # type: ignore[arg-type]
+        return self._known[values]
 
 
-def candidates(table: Table) -> tuple[Candidate, ...]:
-    """Return the candidates of a table: a few for each memory that has an end."""
-    known: dict[tuple[str, str], frozenset[Move] | None] = {}
+class Candidates:
+    """The candidates of one table, the simple ones first.
 
-    def moves_of(row: Row, name: str) -> frozenset[Move] | None:
-        key = row.name, name
-        if key not in known:
-            known[key] = moves(table, row, name)
-        return known[key]
+    Attributes:
+        simple: over one memory.
+    """
 
-    return tuple(
-        Candidate(node, variable, moves_of)
-        for variable in table.variables
-        if variable.domain is not None and len(variable.domain) <= MOST
-        for node in _expressions(variable)
-    )
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._known: dict[tuple[str, tuple[str, ...]], frozenset[Move] | None] = {}
+        self._variables = {
+            v.name: v
+            for v in table.variables
+            if v.domain is not None and len(v.domain) <= MOST
+        }
+        self.simple = tuple(
+            Candidate(node, self._moves_of)
+            for variable in self._variables.values()
+            for node in _expressions(variable)
+        )
+
+    def _moves_of(self, row: Row, of: tuple[str, ...]) -> frozenset[Move] | None:
+        key = row.name, of
+        if key not in self._known:
+            self._known[key] = moves(self._table, row, of)
+        return self._known[key]
+
+    def pairs(self, rows: Iterable[Row]) -> tuple[Candidate, ...]:
+        """Return candidates over two counters that one of the rows counts together.
+
+        The first weighs more than the second can fall: such a row may lower either.
+        """
+        together: dict[tuple[str, str], None] = {}
+        for row in rows:
+            counted = [
+                assign.name
+                for assign in row.action
+                if names(assign.value)
+                and assign.name in self._variables
+                and self._variables[assign.name].kind == "counter"
+            ]
+            together.update(dict.fromkeys(itertools.permutations(counted, 2)))
+        return tuple(
+            Candidate(Arith("+", Arith("*", Const(_size(two)), a), b), self._moves_of)
+            for one, two in (
+                (self._variables[x], self._variables[y]) for x, y in together
+            )
+            for a, b in itertools.product(_expressions(one), _expressions(two))
+        )
+
+
+def _size(variable: Variable) -> int:
+    return len(variable.domain or ())
 
 
 def _expressions(variable: Variable) -> Iterator[Node]:

@@ -1,7 +1,7 @@
-"""What a row may do to one memory, decided locally: no state of the machine is built.
+"""What a row may do to some memory, decided locally: no state of the machine is built.
 
 A row is taken when its event is available, its guard holds and no earlier alternative
-does. Of these conditions those that are connected with the memory are enumerated over
+does. Of these conditions those that are connected with that memory are enumerated over
 the domains of the names that they mention. Leaving conditions out is safe: it only adds
 moves. So a condition whose names would make more than `MOST` cases is left out, and one
 that reads a counter without greatest value counts as true wherever it may be.
@@ -28,30 +28,36 @@ from unspiral.engine.core.language import (
 from unspiral.engine.core.step import MemoryValue
 from unspiral.engine.core.table import Row, Table
 
-__all__ = ["MOST", "Move", "moves", "never_taken"]
+__all__ = ["MOST", "Move", "Values", "moves", "never_taken"]
 
-MOST = 20_000  #: cases that are enumerated for one row and memory
-Move: TypeAlias = tuple[MemoryValue, MemoryValue]
+MOST = 20_000  #: cases that are enumerated for one row and question
+Values: TypeAlias = tuple[MemoryValue, ...]
+Move: TypeAlias = tuple[Values, Values]
 
 
-def moves(table: Table, row: Row, name: str) -> frozenset[Move] | None:
-    """Return the pairs (before, after) of a memory over all ways to take a row.
+def moves(table: Table, row: Row, of: tuple[str, ...]) -> frozenset[Move] | None:
+    """Return the pairs (before, after) of some memory over all ways to take a row.
 
     Pairs that leave the domain are left out: such a step is an error and ends the run.
     None means that there are too many cases, or no end of them.
     """
     domains = _domains(table)
-    value = next((a.value for a in row.action if a.name == name), Name(name))
-    core = names(value) | {name}
-    if not core <= domains.keys() or _cases(core, domains) > MOST or not _emits(value):
+    assigned = {assign.name: assign.value for assign in row.action}
+    values = [assigned.get(name, Name(name)) for name in of]
+    core = frozenset(of).union(*(names(value) for value in values))
+    if not core <= domains.keys() or _cases(core, domains) > MOST:
+        return None
+    if not all(_emits(value) for value in values):
         return None
     chosen = _connected(_conditions(table, row), core, domains)
     read = core.union(*(names(each) for each in chosen))
-    domain = frozenset(domains[name])
+    images = _images(chosen, (*map(Name, of), *values), read, domains)
+    inside = [frozenset(domains[name]) for name in of]
+    found = ((image[: len(of)], image[len(of) :]) for image in images)
     return frozenset(
         (before, after)
-        for before, after in _images(chosen, (Name(name), value), read, domains)
-        if after in domain
+        for before, after in found
+        if all(x in domain for x, domain in zip(after, inside, strict=True))
     )
 
 

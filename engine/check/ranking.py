@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from unspiral.engine.check.candidates import Candidate, candidates
+from unspiral.engine.check.candidates import Candidate, Candidates
 from unspiral.engine.check.certificate import Certificate, Term, fingerprint
 from unspiral.engine.check.moves import never_taken
 from unspiral.engine.core.table import Row, Table
@@ -55,7 +55,8 @@ class _Search:
         self.rows = {row.name: _NEVER for row in self.work if row.name in never}
         self.remaining = [row for row in self.work if row.name not in never]
         self.terms: list[Term] = []
-        self.candidates = candidates(table)
+        self.found = Candidates(table)
+        self.candidates = self.found.simple
 
     def places(self) -> Mapping[str, int]:
         """Return the place of each row, in the order of the table."""
@@ -65,10 +66,19 @@ class _Search:
 
     def run(self) -> bool:
         self.order_phases()  # first: rows into terminals must not forbid the terms
-        found = True
-        while self.remaining and found:
-            found = self.everywhere() or self.order_phases() or self.in_component()
+        while self.remaining and (self.advance() or self.widen()):
+            pass
         return not any(any(row.cost.values()) for row in self.remaining)
+
+    def advance(self) -> bool:
+        return self.everywhere() or self.order_phases() or self.in_component()
+
+    def widen(self) -> bool:
+        """Go on with pairs of counters where simple expressions do not suffice."""
+        self.candidates = self.found.pairs(self.remaining)
+        found = self.advance()
+        self.candidates = self.found.simple
+        return found
 
     def take(self, term: Term, lowered: Iterable[str]) -> None:
         place = len(self.terms)
