@@ -2,27 +2,23 @@
 
 Two forms. `labels`: the classical state diagram, each row a labelled arrow. `cards`:
 each phase is a card that lists its rows in the order of asking, and each row has an
-arrow of its own without a label. Labels push arrows apart, so from about a dozen rows
-on cards are the only form that fits a page.
+arrow of its own without a label.
 
 No text of a machine stands in the output unescaped: identifiers are numbers of ours,
 strings and labels pass `markup`, and all texts were cleaned by `graph.plain`.
 """
 
 from collections.abc import Iterator
-from typing import Literal as OneOf
-
-import attrs
 
 from unspiral.diagrams.graph import Cluster, Edge, Graph, Node
 from unspiral.diagrams.labels import Labels
+from unspiral.diagrams.layout import Layout, back_edges, columns, layouts
 from unspiral.diagrams.legend import heading
 from unspiral.diagrams.markup import Html, attributes, bold, escaped
 from unspiral.diagrams.style import FONT, THEMES, Theme
 
-__all__ = ["Layout", "dot_text", "layouts"]
+__all__ = ["dot_text"]
 
-_MANY_ROWS = 12
 #: Ends differ in outline and fill, and each says its kind in a word.
 _OUTLINES = {
     "done": "rounded,filled",
@@ -31,32 +27,6 @@ _OUTLINES = {
     "abort": "filled,dashed",
     "hook": "filled,dotted",
 }
-
-
-@attrs.frozen
-class Layout:
-    """How a graph is set on the page; what it says does not depend on it.
-
-    Attributes:
-        form: rows on arrows, or in cards.
-        direction: top to bottom, or left to right.
-        boxes: groups of phases get a box; without it the group is written in the card.
-    """
-
-    form: OneOf["labels", "cards"] = "labels"
-    direction: OneOf["TB", "LR"] = "TB"
-    boxes: bool = True
-
-
-def layouts(graph: Graph) -> tuple[Layout, ...]:
-    """Return the layouts worth trying, the most natural one first."""
-    wordy = graph.level != "overview" and len(graph.edges) > _MANY_ROWS
-    form: OneOf["labels", "cards"] = "cards" if wordy else "labels"
-    tall, wide = Layout(form, "TB"), Layout(form, "LR")
-    if not wordy or not any(c.kind == "group" for c in graph.all_clusters()):
-        return tall, wide
-    bare = (attrs.evolve(tall, boxes=False), attrs.evolve(wide, boxes=False))
-    return tall, wide, *bare
 
 
 def dot_text(
@@ -93,7 +63,7 @@ class _Writer:
             if box.kind == "group" and not layout.boxes
         }
         self.labels = Labels(graph, theme, groups)
-        self.back = _back_edges(graph)
+        self.back = back_edges(graph)
         self.boxes = 0
         self.slugs: dict[str, str] = {}
 
@@ -163,6 +133,10 @@ class _Writer:
         inside = indent + "  " if drawn else indent
         for name in cluster.nodes:
             yield from self.node(self.nodes[name], inside)
+        if self.layout.stacked:
+            for column in columns(self.graph, cluster):
+                names = " ".join(self.ids[name] for name in column)
+                yield f"{inside}{{rank=same; {names}}}"
         for inner in cluster.clusters:
             yield from self.cluster(inner, inside)
         if drawn:
@@ -264,35 +238,3 @@ class _Writer:
         if number in self.back:
             return f"  {head} -> {tail}" + attributes(dir="back", **look)
         return f"  {tail} -> {head}" + attributes(**look)
-
-
-def _back_edges(graph: Graph) -> set[int]:
-    """Return the edges that go back to where a walk from the start came from.
-
-    They are written the other way round, so that the layout keeps the start first and
-    reads in the order of the rows.
-    """
-    leaving: dict[str, list[tuple[int, str]]] = {}
-    for number, edge in enumerate(graph.edges):
-        leaving.setdefault(edge.source, []).append((number, edge.target))
-    back: set[int] = set()
-    seen: set[str] = set()
-    for root in (graph.start, *(node.id for node in graph.nodes)):
-        if root in seen:
-            continue
-        seen.add(root)
-        path = [root]
-        rests = [iter(leaving.get(root, ()))]
-        while rests:
-            for number, target in rests[-1]:
-                if target in path[:-1]:
-                    back.add(number)
-                elif target not in seen:
-                    seen.add(target)
-                    path.append(target)
-                    rests.append(iter(leaving.get(target, ())))
-                    break
-            else:
-                path.pop()
-                rests.pop()
-    return back

@@ -15,8 +15,9 @@ import threading
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from unspiral.diagrams.dot import Layout, dot_text, layouts
+from unspiral.diagrams.dot import dot_text
 from unspiral.diagrams.graph import Graph
+from unspiral.diagrams.layout import Layout, layouts
 from unspiral.diagrams.style import FONT, THEMES, Theme, dark_mode_css
 from unspiral.engine.errors import BadValue, MissingTool, ToolFailed
 
@@ -24,7 +25,7 @@ __all__ = ["MAX_EDGES", "best_layout", "pdf", "png", "svg"]
 
 MAX_EDGES = 1_000  #: beyond, a layout takes minutes and nobody can read it
 _PNG_DPI = 144
-_LONG, _SHORT = 11.0, 7.6  #: inches that an A4 page leaves between its margins
+_LONG, _SHORT = 792.0, 547.0  #: points that an A4 page leaves between its margins
 _BOX_BONUS = 1.25  #: boxes around groups are worth this much of the size
 _FAMILIES = (
     "Helvetica, Arial, 'Liberation Sans', Arimo, 'Nimbus Sans', "
@@ -53,8 +54,10 @@ def svg(
         MissingTool: there is no layout program.
         ToolFailed: the layout program gives up.
     """
-    chosen = layout or best_layout(graph, system_dot=system_dot)
-    made = _run(dot_text(graph, theme, chosen), "svg", system_dot=system_dot)
+    if layout is None:
+        made = _best(graph, theme, system_dot=system_dot)[1]
+    else:
+        made = _run(dot_text(graph, theme, layout), "svg", system_dot=system_dot)
     return _tidy(made.decode(), graph, theme).encode()
 
 
@@ -113,28 +116,36 @@ def best_layout(graph: Graph, *, system_dot: bool = False) -> Layout:
         MissingTool: there is no layout program.
         ToolFailed: the layout program gives up.
     """
+    return _best(graph, THEMES["light"], system_dot=system_dot)[0]
+
+
+def _best(graph: Graph, theme: Theme, *, system_dot: bool) -> tuple[Layout, bytes]:
+    """Return the best layout and the SVG that was made to judge it."""
     if len(graph.edges) > MAX_EDGES:
         allowed = f"of at most {MAX_EDGES} rows; try level overview, or a table"
         raise BadValue("drawing", f"a graph of {len(graph.edges)} rows", allowed)
-    scores: dict[Layout, float] = {}
+    found: list[tuple[float, Layout, bytes]] = []
     failure: ToolFailed | None = None
     for layout in layouts(graph):
         try:
-            scale = _scale(graph, layout, system_dot=system_dot)
+            made = _run(dot_text(graph, theme, layout), "svg", system_dot=system_dot)
         except ToolFailed as error:  # a layout that it cannot do is no candidate
             failure = error
             continue
-        scores[layout] = scale * (_BOX_BONUS if layout.boxes else 1.0)
-    if not scores and failure is not None:
+        bonus = _BOX_BONUS if layout.boxes else 1.0
+        found.append((_scale(made) * bonus, layout, made))
+    if not found and failure is not None:
         raise failure
-    return max(scores, key=lambda layout: scores[layout])
+    _, layout, made = max(found, key=lambda each: each[0])
+    return layout, made
 
 
-def _scale(graph: Graph, layout: Layout, *, system_dot: bool) -> float:
+def _scale(made: bytes) -> float:
     """Return how much a drawing must shrink to fit an A4 page; at most 1."""
-    text = dot_text(graph, layout=layout)
-    plain = _run(text, "plain", system_dot=system_dot).decode()
-    width, height = (float(part) for part in plain.split(None, 4)[2:4])
+    size = re.search(rb'width="([\d.]+)pt" height="([\d.]+)pt"', made)
+    if size is None:
+        return 0.0
+    width, height = (max(float(part), 1.0) for part in size.groups())
     upright = min(_SHORT / width, _LONG / height)
     across = min(_LONG / width, _SHORT / height)
     return min(1.0, max(upright, across))

@@ -26,7 +26,8 @@ from unspiral.engine.errors import ExpressionError
 
 __all__ = ["action_lines", "cost_words", "doc_words", "guard_lines", "name_lines"]
 
-WIDTH = 38  #: characters of a line in a label
+WIDTH = 44  #: characters of a line in a label
+_SMALL_WIDTH = 54  #: of a line of small letters, which is as long
 
 
 def guard_lines(
@@ -66,7 +67,7 @@ def _parts(node: Node, width: int) -> list[str]:
 
 
 def action_lines(
-    text: str, limits: Mapping[str, Value], width: int = WIDTH
+    text: str, limits: Mapping[str, Value], width: int = _SMALL_WIDTH
 ) -> tuple[str, ...]:
     """Return an action in lines, several short assignments on one; see `guard_lines`."""
     stripped = text.strip()
