@@ -7,6 +7,7 @@ are replaced by generated ones, no text of a user reaches the compiler.
 
 from collections.abc import Callable, Mapping
 
+from unspiral.engine.core.language.fold import fold
 from unspiral.engine.core.language.tree import (
     UNLIMITED,
     Arith,
@@ -157,4 +158,5 @@ def arrays(
         flag = isinstance(inner, Name) and inner.id in flags
         return local(inner.id) if flag and isinstance(inner, Name) else walk(inner)
 
-    return walk(node)
+    # Folded, no constant is left among truth values, where `~1` would not be 0.
+    return walk(fold(node))

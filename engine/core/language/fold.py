@@ -55,14 +55,14 @@ def names(node: Node) -> frozenset[str]:
         case Member(item, _) | Not(item):
             return names(item)
         case Bool(_, items) | Extreme(_, items):
-            return frozenset().union(*(names(item) for item in items))
+            return frozenset[str]().union(*(names(item) for item in items))
         case _:
             return frozenset()
 
 
 def names_of_action(action: tuple[Assign, ...]) -> frozenset[str]:
     """Return the names that an action reads."""
-    return frozenset().union(*(names(assign.value) for assign in action))
+    return frozenset[str]().union(*(names(assign.value) for assign in action))
 
 
 def replace(node: Node, change: Callable[[Node], Node | None]) -> Node:
@@ -105,13 +105,28 @@ def free(node: Node, dropped: frozenset[str]) -> Node:
 
     def change(inner: Node) -> Node | None:
         atom = isinstance(inner, Compare | Member)
-        if atom and names(inner) & dropped:
+        # A part may be free already: a comparison of conditions, or of flags.
+        if atom and (names(inner) & dropped or _loose(inner)):
             return Free()
         return Free() if isinstance(inner, Name) and inner.id in flags else None
 
     # A dropped name outside a comparison is a bare flag.
     flags = dropped & _bare(node)
     return fold(replace(node, change)) if names(node) & dropped else node
+
+
+def _loose(node: Node) -> bool:
+    match node:
+        case Free():
+            return True
+        case Compare(_, left, right) | Arith(_, left, right):
+            return _loose(left) or _loose(right)
+        case Member(item, _) | Not(item):
+            return _loose(item)
+        case Bool(_, items) | Extreme(_, items):
+            return any(_loose(item) for item in items)
+        case _:
+            return False
 
 
 def _bare(node: Node) -> frozenset[str]:
@@ -121,7 +136,7 @@ def _bare(node: Node) -> frozenset[str]:
         case Not(item):
             return _bare(item)
         case Bool(_, items):
-            return frozenset().union(*(_bare(item) for item in items))
+            return frozenset[str]().union(*(_bare(item) for item in items))
         case _:
             return frozenset()
 
@@ -166,7 +181,10 @@ def _join(op: str, items: tuple[Node, ...]) -> Node:
         inner = folded.items if isinstance(folded, Bool) and folded.op == op else None
         flat.update(dict.fromkeys(inner or (folded,)))
     flat.pop(unit, None)
-    if zero in flat or any(fold(Not(item)) in flat for item in flat if item != Free()):
+    # Two free conditions are never each other's negation, even if they look so.
+    if zero in flat or any(
+        fold(Not(item)) in flat for item in flat if not _loose(item)
+    ):
         return zero
     if len(flat) < 2:  # noqa: PLR2004 - a pair is the least to join
         return next(iter(flat), unit)
@@ -252,6 +270,9 @@ def _fold_arith(node: Arith) -> Node:
             return Const(UNLIMITED)
         case Arith("+", _, Const(right)) if right is UNLIMITED:
             return Const(UNLIMITED)
+        case Arith("*", Const(int() as left), Const(right)) if right is UNLIMITED:
+            # A negative factor is refused by the table: nothing is below every number.
+            return Const(UNLIMITED) if left > 0 else node if left else Const(0)
         case Arith(op, Const(int() as left), Const(int() as right)):
             result = {"+": left + right, "-": left - right, "*": left * right}[op]
             return Const(result)

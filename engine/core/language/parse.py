@@ -6,9 +6,8 @@ It knows no names and no types; `typing` judges those.
 """
 
 import ast
-import contextlib
 from typing import Literal as OneOf
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from unspiral.engine.core.language.tree import (
     UNLIMITED,
@@ -31,6 +30,7 @@ __all__ = ["MAX_TEXT", "OTHERWISE", "parse_action", "parse_expression", "parse_g
 
 OTHERWISE = "otherwise"  #: the guard of the last of ordered alternatives
 MAX_TEXT = 2_000  #: characters; longer text is refused before `ast` sees it
+MAX_DEPTH = 50  #: of a tree; the readers of trees are recursive
 MAX_INT = 10**9  #: greatest literal: arrays of the proof are 64 bit wide
 
 _ALLOWED = (
@@ -58,6 +58,7 @@ class _Reader:
     def __init__(self, text: str, place: str) -> None:
         self.text = text
         self.place = place
+        self.depth = 0
 
     def fail(self, problem: str, at: ast.AST | None = None, hint: str = "") -> NoReturn:
         column = 0
@@ -81,6 +82,14 @@ class _Reader:
             self.fail("not readable (null bytes, or nested too deeply)")
 
     def node(self, tree: ast.expr) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail("nested too deeply", tree, f"; at most {MAX_DEPTH} levels")
+        found = self.inner_node(tree)
+        self.depth -= 1
+        return found
+
+    def inner_node(self, tree: ast.expr) -> Node:
         match tree:
             case ast.Constant(value=bool() | int() | str()):
                 return Const(self.literal(tree))
@@ -100,8 +109,7 @@ class _Reader:
             case ast.Call(func=ast.Name(id="min" | "max" as word), args=args):
                 if len(args) < 2 or tree.keywords:  # noqa: PLR2004 - a pair
                     self.fail(f"{word} takes two or more values", tree)
-                extreme = cast('OneOf["min", "max"]', word)
-                return Extreme(extreme, tuple(self.node(arg) for arg in args))
+                return Extreme(word, tuple(self.node(arg) for arg in args))
             case _:
                 kind = type(tree).__name__
                 self.fail(f"{kind} is not part of the language", tree, _ALLOWED)
@@ -199,9 +207,7 @@ def parse_expression(text: str, place: str = "") -> Node:
     body = reader.module()
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         reader.fail("one expression is needed here", body[1] if body[1:] else None)
-    with contextlib.suppress(RecursionError):
-        return reader.node(body[0].value)
-    reader.fail("nested too deeply")
+    return reader.node(body[0].value)
 
 
 def parse_guard(text: str, place: str = "") -> Node:
@@ -224,11 +230,8 @@ def parse_action(text: str, place: str = "") -> tuple[Assign, ...]:
     reader = _Reader(text.strip(), place)
     assigns: dict[str, Assign] = {}
     for statement in reader.module():
-        with contextlib.suppress(RecursionError):
-            assign = reader.assignment(statement)
-            if assign.name in assigns:
-                reader.fail(f"{assign.name} is assigned twice", statement)
-            assigns[assign.name] = assign
-            continue
-        reader.fail("nested too deeply", statement)
+        assign = reader.assignment(statement)
+        if assign.name in assigns:
+            reader.fail(f"{assign.name} is assigned twice", statement)
+        assigns[assign.name] = assign
     return tuple(assigns.values())

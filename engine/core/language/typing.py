@@ -171,7 +171,7 @@ class _Checker:
             if isinstance(value, str):
                 self.value_of(value, item)
             elif type_of_value(value) != item or value is UNLIMITED:
-                self.fail(f"{value!r} cannot be a {item}", str(value))
+                self.fail(f"{value!r} cannot be a {item}", repr(value))
 
 
 def _first_name(node: Node) -> str:
