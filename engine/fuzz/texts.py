@@ -4,6 +4,7 @@ Every condition is well typed, and no effect leaves the domain of a counter: it
 saturates, or it comes with the guard that it needs. Knows no rows and no phases.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
@@ -51,11 +52,22 @@ def conditions(
     if not known:
         return st.nothing()
     atom = st.sampled_from(known)
-    if len(known) == 1:
+    # Two conditions about one name would often be a contradiction or say nothing.
+    pairs = [
+        f"{one} {word} {two}"
+        for one, two in itertools.combinations(known, 2)
+        if subject(one) != subject(two)
+        for word in ("and", "or")
+    ]
+    if not pairs:
         return atom
-    pair = st.lists(atom, min_size=2, max_size=2, unique=True)
-    joined = pair.map(" and ".join) | pair.map(" or ".join)
+    joined = st.sampled_from(pairs)
     return atom | joined | st.builds("not ({})".format, joined)
+
+
+def subject(atom: str) -> str:
+    """Return what a smallest condition is about."""
+    return atom.removeprefix("not ").split()[0]
 
 
 def raising(memory: Memory) -> tuple[str, str]:
