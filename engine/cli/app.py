@@ -5,6 +5,7 @@ interrupted. It knows the commands by name and imports one only to run it.
 """
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -110,6 +111,6 @@ def main() -> NoReturn:
     """Run the command line (the entry point of `unspiral`)."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the report.
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     app.main()

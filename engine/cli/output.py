@@ -115,15 +115,15 @@ def write_new_files(files: Iterable[tuple[Path, bytes]]) -> None:
         FileProblem: one exists or cannot be written.
     """
     made: list[Path] = []
-    try:
-        for path, data in files:
+    for path, data in files:
+        try:
             with path.open("xb") as file:
                 made.append(path)
                 file.write(data)
-    except (OSError, ValueError) as error:
-        for path in made:
-            path.unlink(missing_ok=True)
-        raise _problem(str(path), error) from None
+        except (OSError, ValueError) as error:
+            for each in made:
+                each.unlink(missing_ok=True)
+            raise _problem(str(path), error) from None
 
 
 def _problem(path: str, error: OSError | ValueError) -> FileProblem:

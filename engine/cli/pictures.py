@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from unspiral.diagrams import Overlay, render
-from unspiral.engine.check.verdict import Lasso, Verdict
+from unspiral.engine.check.verdict import Bounds, Lasso, Verdict
 from unspiral.engine.cli.output import write_whole
 from unspiral.engine.errors import FileProblem
 
@@ -15,8 +15,8 @@ __all__ = ["draw_verdict", "overlay_of"]
 def overlay_of(lasso: Lasso, title: str) -> Overlay:
     """Return a counterexample as plain data for a drawing."""
     return Overlay(
-        steps=[step.row.name for step in lasso.stem],
-        loop=[step.row.name for step in lasso.loop],
+        steps=tuple(step.row.name for step in lasso.stem),
+        loop=tuple(step.row.name for step in lasso.loop),
         title=title,
     )
 
@@ -36,14 +36,31 @@ def draw_verdict(verdict: Verdict, folder: Path) -> list[Path]:
             str(folder), "written", (words or "unknown").lower()
         ) from None
     name = verdict.table.machine.name
-    written = [folder / f"{name}.svg"]
-    write_whole(written[0], render(verdict.table, "svg"))
-    for label, lasso in _counterexamples(verdict):
-        path = folder / f"{name}-{_file_name(label)}.svg"
-        overlay = overlay_of(lasso, f"{name}: {label}")
+    written: list[Path] = []
+    for label, overlay in _pictures(verdict):
+        path = folder / f"{name}{_file_name(label)}.svg"
         write_whole(path, render(verdict.table, "svg", overlay=overlay))
         written.append(path)
     return written
+
+
+def _pictures(verdict: Verdict) -> Iterator[tuple[str, Overlay | None]]:
+    """Give each picture with the label that names its file."""
+    yield "", None
+    if verdict.bounds is not None:
+        yield "bounds", _bounds(verdict, verdict.bounds)
+    for label, lasso in _counterexamples(verdict):
+        yield label, overlay_of(lasso, f"{verdict.table.machine.name}: {label}")
+
+
+def _bounds(verdict: Verdict, bounds: Bounds) -> Overlay:
+    numbers: dict[str, str] = {}
+    for row in verdict.table.rows:
+        most = bounds.per_reason.get(row.reason)
+        if row.reason in bounds.per_reason:
+            numbers[row.name] = "unbounded" if most is None else f"at most {most:,}"
+    title = f"{verdict.table.machine.name}: continues between two progress events"
+    return Overlay(numbers=numbers, title=title)
 
 
 def _counterexamples(verdict: Verdict) -> Iterator[tuple[str, Lasso]]:
@@ -61,4 +78,4 @@ def _counterexamples(verdict: Verdict) -> Iterator[tuple[str, Lasso]]:
 
 
 def _file_name(label: str) -> str:
-    return re.sub(r"[^a-z0-9_.]+", "-", label.lower())
+    return "-" * bool(label) + re.sub(r"[^a-z0-9_.]+", "-", label.lower())

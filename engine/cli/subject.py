@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -52,7 +52,7 @@ def find_machine(text: str) -> Machine:
         return _imported(found[1], found[2])
     if text in machines.names():
         return machines.load(text)
-    if Path(text).exists():
+    if Path(text).is_file():
         allowed = "a file whose name ends in .toml, a shipped name or module:NAME"
         raise BadValue("MACHINE", text, allowed)
     raise UnknownName("machine", text, tuple(machines.names()))
@@ -121,7 +121,13 @@ def read_text(path: str, longest: int) -> str:
         raise FileProblem(path, "read", (words or "unknown").lower()) from None
 
 
-class MachineType(click.ParamType):
+if TYPE_CHECKING:
+    MachineParam = click.ParamType[Machine]
+else:
+    MachineParam = click.ParamType  # generic only in newer releases of click
+
+
+class MachineType(MachineParam):
     """The type of the argument MACHINE: shells complete the shipped names."""
 
     name = "machine"

@@ -4,6 +4,7 @@ It reads the values of `check.verdict` and decides nothing itself.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from unspiral.engine.check.verdict import Lasso, LawVerdict, Outcome, Verdict
 from unspiral.engine.core.declare import Assumption, limit_text
@@ -180,7 +181,18 @@ def _bounds(verdict: Verdict) -> list[Line]:
         for reason, most in bounds.per_reason.items()
     ]
     rows = [Line(text, indent=2) for text in columns(cells)]
+    if bounds.witness is not None:
+        rows.append(Line(f"attained by {_attained(bounds.witness)}", "dim", 2))
     return [Line("Bounds (worst cases)", "head"), *rows]
+
+
+def _attained(witness: Lasso) -> str:
+    """Return a long run in short: its steps, and its continues counted in turn."""
+    steps = (*witness.stem, *witness.loop)
+    reasons = [step.row.reason for step in steps if step.row.reason]
+    groups = [(clean(name), len(list(same))) for name, same in groupby(reasons)]
+    told = ", ".join(name if n == 1 else f"{n} x {name}" for name, n in groups)
+    return f"a run of {len(steps):,} steps: {told or 'no continue'}"
 
 
 def _number(most: int | None) -> str:

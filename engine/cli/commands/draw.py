@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from unspiral.diagrams import FORMATS, LEVELS, THEMES, Format, Level, format_of, render
 from unspiral.engine.cli.output import say_bytes, write_whole
 from unspiral.engine.cli.subject import (
     MACHINE,
@@ -13,21 +14,8 @@ from unspiral.engine.cli.subject import (
 )
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.table import Table, compile_table
-from unspiral.engine.errors import BadValue
 
 __all__ = ["command"]
-
-SUFFIXES = {
-    ".svg": "svg",
-    ".png": "png",
-    ".pdf": "pdf",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".mmd": "mermaid",
-    ".mermaid": "mermaid",
-    ".md": "markdown",
-    ".txt": "text",
-}  #: the format of a file
 
 
 @click.command("draw")
@@ -42,32 +30,34 @@ SUFFIXES = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice(sorted(set(SUFFIXES.values()))),
+    type=click.Choice(FORMATS),
     help="The format, where no suffix says it.",
 )
 @click.option(
     "--level",
-    type=click.Choice(["overview", "policy", "full"]),
-    default="full",
+    type=click.Choice(LEVELS),
+    default="policy",
     show_default=True,
     help="How much is told: reasons; guards and limits; everything.",
 )
 @click.option(
     "--theme",
-    type=click.Choice(["light", "dark"]),
+    type=click.Choice(sorted(THEMES)),
     default="light",
     show_default=True,
     help="The colours.",
 )
+@click.option("--system-dot", is_flag=True, help="Use the `dot` of the system.")
 @edition_option
 @set_option
 def command(  # noqa: PLR0913 - click passes one argument an option
     machine: Machine,
     *,
     output: str,
-    form: str | None,
-    level: str,
+    form: Format | None,
+    level: Level,
     theme: str,
+    system_dot: bool,
     edition: str | None,
     settings: tuple[str, ...],
 ) -> int:
@@ -76,25 +66,14 @@ def command(  # noqa: PLR0913 - click passes one argument an option
     With --edition or --set the limits are put into the guards; without, the machine is
     drawn as it is declared.
     """
-    from unspiral.diagrams import render  # noqa: PLC0415 - graphviz is heavy
-
-    chosen = form or _format_of(output)
+    chosen = form or format_of(output)
     subject: Machine | Table = machine
     limits = limits_from_texts(machine, settings)
     if edition is not None or limits:
         subject = compile_table(machine, edition, limits)
-    drawn = render(subject, chosen, level=level, theme=theme)
+    drawn = render(subject, chosen, level, theme, system_dot=system_dot)
     if output == "-":
         say_bytes(drawn)
     else:
         write_whole(Path(output), drawn)
     return 0
-
-
-def _format_of(output: str) -> str:
-    suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        allowed = f"a file with one of the suffixes {known}, or given with --format"
-        raise BadValue("-o", output, allowed)
-    return SUFFIXES[suffix]

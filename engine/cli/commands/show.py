@@ -2,7 +2,9 @@
 
 import click
 
-from unspiral.engine.cli.output import say, say_json
+from unspiral.diagrams import Graph, extract
+from unspiral.diagrams.table import plain_text, rich_table
+from unspiral.engine.cli.output import has_colour, say, say_json
 from unspiral.engine.cli.subject import (
     MACHINE,
     edition_option,
@@ -10,7 +12,7 @@ from unspiral.engine.cli.subject import (
     set_option,
 )
 from unspiral.engine.core.declare import Machine
-from unspiral.engine.core.table import Table, compile_table
+from unspiral.engine.core.table import compile_table
 
 __all__ = ["command"]
 
@@ -39,10 +41,14 @@ def command(
 
         say_json(machine_object(table))
         return 0
-    subject: Machine | Table = table if edition is not None or limits else machine
-    say(_table_text(subject))
+    _print(extract(table if edition is not None or limits else machine, "full"))
     return 0
 
 
-def _table_text(subject: Machine | Table) -> str:
-    raise NotImplementedError
+def _print(graph: Graph) -> None:
+    if has_colour():
+        from rich.console import Console  # noqa: PLC0415 - only for terminals
+
+        Console().print(rich_table(graph))
+    else:
+        say(plain_text(graph))
