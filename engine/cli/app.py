@@ -94,6 +94,7 @@ def _complain(message: str, label: str = "Error: ") -> None:
 
 
 @click.group(
+    "unspiral",
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
     epilog="Exit codes: 0 fine or PROVED, 1 REFUTED, 2 bad usage or input, "
