@@ -51,7 +51,6 @@ HOMES: dict[str, frozenset[str]] = {
     "pytest": frozenset({"engine.pytest_plugin"}),
     "rich": frozenset({"engine.cli", "engine.report", "diagrams.table"}),
     "scipy": frozenset({"engine.check", "engine.chance"}),
-    "tomlkit": frozenset({"engine.core.machine_file"}),
     "transitions": frozenset({"engine.core.library"}),
 }
 

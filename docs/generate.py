@@ -1,0 +1,214 @@
+"""Write the generated parts of the documentation: tables, pictures, shown outputs.
+
+    python docs/generate.py [FOLDER]     tables and pictures, to docs/_generated
+    python docs/generate.py --consoles   outputs of the pages' console blocks, in place
+
+All of it is written from the declarations, the same bytes for the same machines,
+so a test can compare what is committed with what would be written now.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from docs.console import PAGES, refreshed
+from unspiral.diagrams import render
+from unspiral.engine.check import Lasso, check
+from unspiral.engine.cli.pictures import overlay_of
+from unspiral.engine.core.declare import LimitValue, Machine, limit_text
+from unspiral.engine.core.findings import FINDINGS
+from unspiral.engine.core.table import Table
+from unspiral.machines import SHIPPED
+from unspiral.machines.matrix import reset_matrix
+from unspiral.machines.moves import MOVES
+
+__all__ = ["FILES", "GENERATED", "main"]
+
+GENERATED = Path(__file__).parent / "_generated"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a Markdown table; nothing if it has no rows."""
+    lines = [_row(row) for row in rows]
+    return [_row(head), _row(["---"] * len(head)), *lines, ""] if lines else []
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _text(lines: Iterable[str]) -> bytes:
+    return ("\n".join(lines).rstrip("\n") + "\n").encode()
+
+
+def findings() -> bytes:
+    """Return the table of findings."""
+    rows = [
+        (
+            _code(code),
+            "error, forbids" if kind.forbids else kind.severity,
+            kind.meaning,
+            kind.remedy,
+        )
+        for code, kind in FINDINGS.items()
+    ]
+    return _text(_table(("code", "kind", "what it means", "what to do"), rows))
+
+
+def machines() -> bytes:
+    """Return the page of the shipped machines."""
+    return _text(line for machine in SHIPPED.values() for line in _machine(machine))
+
+
+def _machine(machine: Machine) -> Iterator[str]:
+    yield from (f"## {machine.name}", "", machine.doc, "")
+    if machine.source:
+        yield from (f"Source: {machine.source}.", "")
+    yield from (f"![{machine.name}](../_generated/machines/{machine.name}.svg)", "")
+    yield from _table(
+        ("edition", "what it describes", "limits that differ"),
+        [(_code(e.name), e.doc, _settings(e.limits)) for e in machine.editions],
+    )
+    yield from _table(
+        ("limit", "default", "what it limits", "source"),
+        [
+            (_code(x.name), limit_text(x.default), _with(x.doc, x.unit), x.source)
+            for x in machine.limits
+            if not x.reading
+        ],
+    )
+    yield from _table(
+        ("reading", "default", "other values", "why"),
+        [
+            (
+                _code(x.name),
+                limit_text(x.default),
+                ", ".join(limit_text(value) for value in x.alternatives[1:]),
+                x.reading,
+            )
+            for x in machine.limits
+            if x.reading
+        ],
+    )
+    yield from _table(
+        ("assumption", "what it says of the environment"),
+        [(_code(a.name), a.doc) for a in machine.assumptions],
+    )
+    yield from _table(
+        ("law", "what it says", "source"),
+        [(_code(law.name), law.doc, law.source) for law in machine.laws],
+    )
+    yield from ("### Rows", "")
+    yield from _table(
+        ("row", "guard", "action", "target", "reason"),
+        [
+            (
+                _code(row.name),
+                _code(row.guard),
+                _code(row.action),
+                _code(row.target),
+                _with(_code(row.reason), "progress" if row.progress else ""),
+            )
+            for row in machine.rows
+        ],
+    )
+
+
+def _with(text: str, more: str) -> str:
+    return f"{text} ({more})" if more else text
+
+
+def _settings(limits: Mapping[str, LimitValue]) -> str:
+    return ", ".join(f"`{k} = {limit_text(v)}`" for k, v in limits.items())
+
+
+def matrix() -> bytes:
+    """Return which continue of the query loop resets which memory."""
+    cells = reset_matrix(SHIPPED["query_loop"], "published")
+    reasons = list(cells)
+    memory = list(cells[reasons[0]])
+    rows = [
+        [_code(name), *(_code(cells[reason][name]) for reason in reasons)]
+        for name in memory
+    ]
+    return _text(_table(["memory", *(_code(reason) for reason in reasons)], rows))
+
+
+def moves() -> bytes:
+    """Return the map from moves of the environment to rows."""
+    rows = [
+        (move.text, ", ".join(map(_code, move.rows)) or "outside", move.note)
+        for move in MOVES
+    ]
+    return _text(_table(("the environment's move", "rows", "how, or why not"), rows))
+
+
+def _picture(name: str, level: str, *, nested: bool) -> Callable[[], bytes]:
+    return lambda: render(SHIPPED[name], "svg", level=level, nested=nested)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - one of LEVELS
+
+
+def _spiral(
+    name: str, edition: str, assumptions: Sequence[str] = ()
+) -> Callable[[], bytes]:
+    """Return the drawing of a machine with its first spiral."""
+
+    def drawn() -> bytes:
+        verdict = check(
+            SHIPPED[name], edition=edition, assumptions=assumptions, laws=False
+        )
+        return _drawn(
+            verdict.table, verdict.spirals[0], ", ".join((edition, *assumptions))
+        )
+
+    return drawn
+
+
+def _drawn(table: Table, lasso: Lasso, setting: str) -> bytes:
+    title = f"{setting}: a death spiral"
+    return render(table, "svg", level="overview", overlay=overlay_of(lasso, title))
+
+
+FILES: Mapping[str, Callable[[], bytes]] = {
+    "findings.md": findings,
+    "machines.md": machines,
+    "matrix.md": matrix,
+    "moves.md": moves,
+    "counterexample-turnstile.svg": _spiral("turnstile", "unguarded"),
+    "counterexample-stop-hook.svg": _spiral("query_loop", "published"),
+    "counterexample-drain.svg": _spiral(
+        "query_loop", "published", ["stop_hooks_accept_valid_answers"]
+    ),
+    **{
+        f"machines/{name}.svg": _picture(
+            name,
+            "overview" if any(p.runs for p in SHIPPED[name].phases) else "policy",
+            nested=False,
+        )
+        for name in SHIPPED
+    },
+    "machines/query_loop-policy.svg": _picture("query_loop", "policy", nested=False),
+}
+
+
+def main(words: Sequence[str]) -> None:
+    """Write what was asked for."""
+    if "--consoles" in words:
+        for page in PAGES:
+            page.write_text(refreshed(page), "utf-8")
+        return
+    folder = Path(words[0]) if words else GENERATED
+    for name, made in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(made())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
