@@ -42,24 +42,15 @@ class Candidate:
         self._names = tuple(sorted(names(node)))
         self._moves = moves_of
         self._known: dict[Values, int] = {}
+        self._effects: dict[tuple[int, bool, bool], tuple[bool, bool]] = {}
 
     def lowers(self, row: Row, inside: frozenset[str]) -> bool:
         """Tell whether a row surely lowers it where it counts `inside` some phases."""
-        if row.source not in inside:
-            return False
-        if row.target in inside and not self._written(row):
-            return False
-        pairs = self._moves(row, self._names)
-        return pairs is not None and all(n < o for o, n in self._ends(row, inside))
+        return row.source in inside and self._effect(row, inside)[0]
 
     def raises(self, row: Row, inside: frozenset[str]) -> bool:
         """Tell whether a row may raise it where it counts `inside` some phases."""
-        if row.target not in inside:
-            return False
-        if row.source in inside and not self._written(row):
-            return False
-        pairs = self._moves(row, self._names)
-        return pairs is None or any(n > o for o, n in self._ends(row, inside))
+        return row.target in inside and self._effect(row, inside)[1]
 
     def shrink(self, part: frozenset[str], rows: Iterable[Row]) -> frozenset[str]:
         """Return what is left of `part` when no row may raise it: the largest part."""
@@ -71,13 +62,24 @@ class Candidate:
                     inside -= {row.target}
         return inside
 
-    def _written(self, row: Row) -> bool:
-        return any(assign.name in self._names for assign in row.action)
+    def _effect(self, row: Row, inside: frozenset[str]) -> tuple[bool, bool]:
+        """Return whether a row surely lowers it and whether it may raise it."""
+        key = row.index, row.source in inside, row.target in inside
+        if key not in self._effects:
+            self._effects[key] = self._judge(row, before=key[1], after=key[2])
+        return self._effects[key]
 
-    def _ends(self, row: Row, inside: frozenset[str]) -> Iterator[tuple[int, int]]:
-        for old, new in self._moves(row, self._names) or ():
-            before = self._value(old) if row.source in inside else 0
-            yield before, self._value(new) if row.target in inside else 0
+    def _judge(self, row: Row, *, before: bool, after: bool) -> tuple[bool, bool]:
+        if before and after and not any(a.name in self._names for a in row.action):
+            return False, False
+        pairs = self._moves(row, self._names)
+        if pairs is None:
+            return False, True
+        ends = [
+            (self._value(old) if before else 0, self._value(new) if after else 0)
+            for old, new in pairs
+        ]
+        return all(new < old for old, new in ends), any(new > old for old, new in ends)
 
     def _value(self, values: Values) -> int:
         if values not in self._known:

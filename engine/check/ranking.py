@@ -11,7 +11,6 @@ term may count inside one alone.
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
 
 from unspiral.engine.check.candidates import Candidate, Candidates
 from unspiral.engine.check.certificate import Certificate, Term, fingerprint
@@ -42,10 +41,6 @@ def find_certificate(table: Table) -> Certificate | None:
     )
 
 
-# A term, the candidate it is made of, and the phases in which it counts.
-_Choice: TypeAlias = tuple[Term, Candidate, frozenset[str]]
-
-
 class _Search:
     """One table being ranked."""
 
@@ -55,8 +50,8 @@ class _Search:
         self.rows = {row.name: _NEVER for row in self.work if row.name in never}
         self.remaining = [row for row in self.work if row.name not in never]
         self.terms: list[Term] = []
-        self.found = Candidates(table)
-        self.candidates = self.found.simple
+        self.candidates = Candidates(table)
+        self.simple = self.candidates.simple
 
     def places(self) -> Mapping[str, int]:
         """Return the place of each row, in the order of the table."""
@@ -66,19 +61,16 @@ class _Search:
 
     def run(self) -> bool:
         self.order_phases()  # first: rows into terminals must not forbid the terms
-        while self.remaining and (self.advance() or self.widen()):
+        while self.remaining and self.advance():
             pass
         return not any(any(row.cost.values()) for row in self.remaining)
 
     def advance(self) -> bool:
-        return self.everywhere() or self.order_phases() or self.in_component()
-
-    def widen(self) -> bool:
-        """Go on with pairs of counters where simple expressions do not suffice."""
-        self.candidates = self.found.pairs(self.remaining)
-        found = self.advance()
-        self.candidates = self.found.simple
-        return found
+        """Take a term: one that is easily read, if there is one."""
+        if self.anywhere(self.simple):
+            return True
+        pairs = self.candidates.pairs(self.remaining)
+        return self.anywhere(pairs) or self.somewhere((*self.simple, *pairs))
 
     def take(self, term: Term, lowered: Iterable[str]) -> None:
         place = len(self.terms)
@@ -86,37 +78,48 @@ class _Search:
         self.rows.update(dict.fromkeys(lowered, place))
         self.remaining = [row for row in self.remaining if row.name not in self.rows]
 
-    def everywhere(self) -> bool:
-        """Take the expression that lowers most of what remains and is never raised."""
-        rows = self.remaining
-        whole = frozenset(phase for r in rows for phase in (r.source, r.target))
-        fitting = (c for c in self.candidates if c.shrink(whole, rows) == whole)
-        return self.choose(rows, ((Term(c.text), c, whole) for c in fitting))
+    def anywhere(self, candidates: Iterable[Candidate]) -> bool:
+        """Take a term that counts everywhere, or in one component of what remains."""
+        if self.best(self.remaining, (), candidates) or self.order_phases():
+            return True
+        return any(
+            self.best(rows, sorted(component), candidates)
+            for component, rows in self.split()
+        )
 
-    def in_component(self) -> bool:
-        """Take an expression that counts in one component, or in a part of it."""
-        for component in _components(self.remaining):
-            rows = [row for row in self.remaining if row.source in component]
-            for parts in ((component,), tuple(_parts(component))):
-                shrunk = (
-                    (candidate, candidate.shrink(part, rows))
-                    for part, candidate in itertools.product(parts, self.candidates)
-                )
-                terms = ((Term(c.text, sorted(i)), c, i) for c, i in shrunk)
-                if self.choose(rows, terms):
+    def somewhere(self, candidates: Iterable[Candidate]) -> bool:
+        """Take a term that counts in a part of one component; the first that does."""
+        for component, rows in self.split():
+            for part, each in itertools.product(_parts(component), candidates):
+                inside = each.shrink(part, rows)
+                lowered = [row.name for row in rows if each.lowers(row, inside)]
+                if lowered:
+                    self.take(Term(each.text, sorted(inside)), lowered)
                     return True
         return False
 
-    def choose(self, rows: list[Row], terms: Iterable[_Choice]) -> bool:
-        """Take the term that lowers most rows; the first of equals."""
-        best: tuple[Term, list[str]] | None = None
-        for term, candidate, inside in terms:
-            lowered = [row.name for row in rows if candidate.lowers(row, inside)]
-            if lowered and (best is None or len(lowered) > len(best[1])):
-                best = term, lowered
-        if best is not None:
-            self.take(*best)
-        return best is not None
+    def best(
+        self, rows: list[Row], phases: Iterable[str], candidates: Iterable[Candidate]
+    ) -> bool:
+        """Take the expression that lowers most of some rows and is raised by none."""
+        inside = frozenset(phase for r in rows for phase in (r.source, r.target))
+        lowered: list[str] = []
+        term = Term()
+        for each in candidates:
+            if not any(each.raises(row, inside) for row in rows):
+                found = [row.name for row in rows if each.lowers(row, inside)]
+                if len(found) > len(lowered):
+                    term, lowered = Term(each.text, phases), found
+        if lowered:
+            self.take(term, lowered)
+        return bool(lowered)
+
+    def split(self) -> list[tuple[frozenset[str], list[Row]]]:
+        """Return the components of what remains with the rows inside each."""
+        return [
+            (component, [row for row in self.remaining if row.source in component])
+            for component in _components(self.remaining)
+        ]
 
     def order_phases(self) -> bool:
         """Order the components of what remains, if a row leads from one to another."""

@@ -84,7 +84,7 @@ def compile_law(law: Law, table: Table) -> Observer:
         bad=made.bad,
         pending=made.pending,
         recurrent=0 if finitely else None,
-        counting=made.counting,
+        counting=made.counting if finitely else frozenset(),
     )
 
 

@@ -84,7 +84,8 @@ class Observer:
             stays in them for ever, breaks the law.
         recurrent: for "finitely often", the predicate that may not hold infinitely
             often in a run that stays in `counting` for ever; else None.
-        counting: the states whose next step is inside the scope.
+        counting: with `recurrent`, the states of a segment that has begun: a run that
+            stays in them for ever stays in one segment.
     """
 
     law: Law
@@ -159,7 +160,7 @@ class _Product:
             delta=tuple(delta),
             bad=frozenset(n for s, n in numbers.items() if s == _BROKEN),
             pending=frozenset(n for s, n in numbers.items() if due and self.owes(s)),
-            counting=frozenset(n for s, n in numbers.items() if s.status == "open"),
+            counting=frozenset(n for s, n in numbers.items() if s == ("open", 1)),
         )
 
     def next(self, state: _State, letter: int) -> _State:
@@ -191,7 +192,7 @@ def _pattern(law: Law, at_most: int) -> Pattern:
         case "existence":
             return lambda state, what, _: 1 if what else state
         case "bounded" if not law.at_most.strip():
-            return lambda state, _what, _: state
+            return lambda _state, _what, _: 1  # 0 is left by the first step inside
         case "bounded":
             return lambda state, what, _: (
                 state + what if state + what <= at_most else None
