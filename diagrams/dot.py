@@ -157,10 +157,11 @@ class _Writer:
         rows = self.leaving.get(node.id, [])
         look = self.shape(node)
         label: Html
-        if self.cards and rows and node.kind != "exit":
+        if self.is_card(node):
             look, label = {"shape": "plain"}, self.labels.card(node, rows)
         else:
             label = self.labels.node(node)
+            look |= self.room(node)
         kinds = f"{node.kind} {node.end} {node.mark}"
         yield f"{indent}{number}" + attributes(
             label=label,
@@ -171,6 +172,15 @@ class _Writer:
         )
         if node.initial:
             yield from self.start(node, indent)
+
+    def room(self, node: Node) -> dict[str, str]:
+        """Return a height that keeps the label of a loop at the node clear of others.
+
+        The layout program reserves room beside a node for it, and none below.
+        """
+        rows = self.leaving.get(node.id, [])
+        loops = [len(self.labels.row(e)) for _, e in rows if e.target == node.id]
+        return {"height": f"{0.17 * max(loops) + 0.1:.2f}"} if loops else {}
 
     def start(self, node: Node, indent: str) -> Iterator[str]:
         number = self.ids[node.id]
@@ -191,6 +201,9 @@ class _Writer:
         yield f"{indent}start_{number} -> {number}" + attributes(
             color=ink, weight="8", tooltip="start"
         )
+
+    def is_card(self, node: Node) -> bool:
+        return self.cards and node.id in self.leaving and node.kind != "exit"
 
     def shape(self, node: Node) -> dict[str, str]:
         theme = self.theme
@@ -214,7 +227,7 @@ class _Writer:
 
     def edge(self, number: int, edge: Edge) -> str:
         style = self.labels.line(edge)
-        carded = self.cards and self.nodes[edge.source].kind != "exit"
+        carded = self.is_card(self.nodes[edge.source])
         width = {"solid": "1.1", "dashed": "1.4", "dotted": "1.9"}[style.dash]
         if edge.progress and not edge.mark:
             width = "2.4"

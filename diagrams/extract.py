@@ -102,6 +102,7 @@ class _Walk:
 
     def machine(self, machine: Machine, prefix: str) -> tuple[Cluster, ...]:
         groups: dict[str, tuple[list[str], list[Cluster]]] = {}
+        first = len(self.edges)
         for phase in machine.phases:
             ids, inner = groups.setdefault(plain(phase.group), ([], []))
             if phase.runs is None:
@@ -109,7 +110,7 @@ class _Walk:
                 ids.append(prefix + phase.name)
             else:
                 inner.append(self.nested(phase, phase.runs, prefix))
-        self.edges += self.rows(machine, prefix)
+        self.edges[first:first] = self.rows(machine, prefix)  # before those inside
         loose = groups.pop("", ([], []))
         boxes = tuple(
             Cluster(f"{prefix}group:{name}", name, "group", tuple(ids), tuple(inner))
@@ -167,7 +168,9 @@ def _off(table: Table, name: str) -> bool:
     if row is None:  # it is joined to others, which are judged instead
         return False
     ready = table.available.get((row.source, row.event or ""), TRUE)
-    return FALSE in (row.guard, ready) or any(r.guard == TRUE for r in row.earlier)
+    taken_before = {TRUE, row.guard}
+    never = FALSE in (row.guard, ready)
+    return never or any(each.guard in taken_before for each in row.earlier)
 
 
 def _joined(nodes: list[Node], edges: list[Edge]) -> list[Edge]:

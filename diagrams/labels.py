@@ -42,8 +42,8 @@ class Labels:
     def line(self, edge: Edge) -> LineStyle:
         """Return how the arrow of a row is drawn."""
         if edge.mark in {"stem", "loop"}:
-            dash = "solid" if edge.mark == "loop" else "dashed"
-            return LineStyle(self.mark_colour(edge.mark), dash)
+            colour = self.mark_colour(edge.mark)
+            return LineStyle(colour, "solid" if edge.mark == "loop" else "dashed")
         if edge.off:
             return LineStyle(self.theme.faint, "dotted")
         if edge.mark == "faded":
@@ -55,8 +55,9 @@ class Labels:
         ink = self.ink(node.mark)
         lines = [escaped(part) for part in name_lines(node.label)]
         note = node.end if node.kind in {"terminal", "exit"} else node.note
-        for line in note.split("; ") if note else ():
-            lines.append(small(coloured(escaped(line), self.second_ink(node.mark))))
+        quiet = self.second_ink(node.mark)
+        notes = note.split("; ") if note else []
+        lines += [small(coloured(escaped(line), quiet)) for line in notes]
         if node.badge:
             lines.append(bold(escaped(node.badge)))
         return coloured(lines_of(lines), ink)
@@ -158,6 +159,4 @@ class Labels:
         if not (any(texts) or acts or edge.off):
             return None
         text = cell(lines_of(self.row(edge), "LEFT"), {"BALIGN": "LEFT"})
-        return table(
-            [[text]], {"BORDER": "0", "CELLBORDER": "0", "CELLPADDING": "2"}
-        )
+        return table([[text]], {"BORDER": "0", "CELLBORDER": "0", "CELLPADDING": "2"})

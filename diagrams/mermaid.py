@@ -101,7 +101,7 @@ class _Writer:
         return f'{indent}state "{text}" as {self.ids[node.id]}'
 
     def arrow(self, edge: Edge, indent: str) -> str:
-        """Write a row; one that leaves or enters a nested machine does so at its box."""
+        """Write a row; one that leaves or enters a nested machine ends at its box."""
         source, target = self.ids[edge.source], self.ids[edge.target]
         event = edge.event
         if not self.inside(edge):

@@ -39,7 +39,7 @@ class Overlay:
 
     steps: tuple[str, ...] = attrs.field(default=(), converter=_names)
     loop: tuple[str, ...] = attrs.field(default=(), converter=_names)
-    numbers: Mapping[str, str] = attrs.field(factory=dict, converter=_texts)
+    numbers: Mapping[str, str] = attrs.field(factory=dict[str, str], converter=_texts)
     title: str = ""
     stem_name: str = "steps taken"
     loop_name: str = "steps that repeat"

@@ -7,10 +7,12 @@ is taken when asked for, or when the wheel has no program for this platform.
 Several layouts are tried and the one that is largest on an A4 page is drawn.
 """
 
+import importlib
 import importlib.metadata
 import io
 import re
 import shutil
+import subprocess
 import threading
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -86,23 +88,25 @@ def pdf(
     if system_dot:
         return _run(dot_text(graph, theme, chosen), "pdf", system_dot=True)
     try:
-        from reportlab.graphics import renderPDF  # noqa: PLC0415 - an extra
-        from reportlab.pdfgen.canvas import Canvas  # noqa: PLC0415 - an extra
-        from svglib.svglib import svg2rlg  # noqa: PLC0415 - an extra
+        reader = importlib.import_module("svglib.svglib")
+        renderer = importlib.import_module("reportlab.graphics.renderPDF")
+        canvas_type = importlib.import_module("reportlab.pdfgen.canvas").Canvas
     except ImportError:
         if shutil.which("dot") is None:
             advice = "install it with `pip install unspiral[pdf]`, or install Graphviz"
             raise MissingTool("PDF", "svglib", advice) from None
         return _run(dot_text(graph, theme, chosen), "pdf", system_dot=True)
-    made = svg(graph, theme, chosen, system_dot=system_dot).decode()
-    drawing = svg2rlg(io.BytesIO(made.replace(_FAMILIES, FONT).encode()))
+    made = svg(graph, theme, chosen).decode().replace(_FAMILIES, FONT)
+    drawing = reader.svg2rlg(
+        io.BytesIO(re.sub("<style>.*?</style>", "", made).encode())
+    )
     if drawing is None:
         raise ToolFailed("svglib", "it cannot read the SVG")
     target = io.BytesIO()
     # `invariant` leaves out the date, so that the same graph gives the same bytes.
-    canvas = Canvas(target, (drawing.width, drawing.height), invariant=1)
+    canvas = canvas_type(target, (drawing.width, drawing.height), invariant=1)
     canvas.setTitle(graph.title)
-    renderPDF.draw(drawing, canvas, 0, 0)
+    renderer.draw(drawing, canvas, 0, 0)
     canvas.showPage()
     canvas.save()
     return target.getvalue()
@@ -153,25 +157,26 @@ def _scale(made: bytes) -> float:
 
 def _run(text: str, form: str, *, system_dot: bool, dpi: int = 0) -> bytes:
     """Run the layout program on a DOT text."""
-    from subprocess import CalledProcessError  # noqa: PLC0415, S404 - the type alone
-
-    from graphviz.backend import dot_command, execute, piping  # noqa: PLC0415 - lazy
+    # Modules of the library are loaded as needed, and are not typed.
+    command = importlib.import_module("graphviz.backend.dot_command")
+    piping = importlib.import_module("graphviz.backend.piping")
+    not_found = importlib.import_module("graphviz.backend.execute").ExecutableNotFound
 
     program = _program(system_dot=system_dot)
     if dpi:
         text = text.replace("digraph {", f"digraph {{\n  graph [dpi={dpi}]", 1)
     with _lock:
-        before = dot_command.DOT_BINARY
-        dot_command.DOT_BINARY = program
+        before = command.__dict__["DOT_BINARY"]
+        command.__dict__["DOT_BINARY"] = program
         try:
-            return piping.pipe("dot", form, text.encode(), quiet=True)
-        except execute.ExecutableNotFound:
+            return bytes(piping.pipe("dot", form, text.encode(), quiet=True))
+        except not_found:
             raise _missing() from None
-        except (CalledProcessError, OSError) as error:
+        except (subprocess.CalledProcessError, OSError) as error:
             said = getattr(error, "stderr", None) or str(error).encode()
-            raise ToolFailed(str(program.name), said.decode(errors="replace")) from None
+            raise ToolFailed(program.name, said.decode(errors="replace")) from None
         finally:
-            dot_command.DOT_BINARY = before
+            command.__dict__["DOT_BINARY"] = before
 
 
 def _program(*, system_dot: bool) -> Path:

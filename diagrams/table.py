@@ -92,9 +92,7 @@ def markdown_text(graph: Graph) -> str:
 
 def _escaped(text: str) -> str:
     entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-    return "".join(
-        entities.get(c) or (f"\\{c}" if c in _MARKDOWN else c) for c in text
-    )
+    return "".join(entities.get(c) or (f"\\{c}" if c in _MARKDOWN else c) for c in text)
 
 
 def rich_table(graph: Graph) -> "RichTable":

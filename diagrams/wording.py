@@ -69,7 +69,7 @@ def _parts(node: Node, width: int) -> list[str]:
 def action_lines(
     text: str, limits: Mapping[str, Value], width: int = _SMALL_WIDTH
 ) -> tuple[str, ...]:
-    """Return an action in lines, several short assignments on one; see `guard_lines`."""
+    """Return an action in lines, with limits put in; short assignments share one."""
     stripped = text.strip()
     if not stripped:
         return ()
