@@ -1,5 +1,7 @@
 """Every error that unspiral raises on purpose. It knows nothing else of ours.
 
+The tree, with who must act::
+
     UnspiralError
     ├── DeclarationError        whoever wrote the machine must act
     │   ├── ExpressionError     a guard, action or limit text that cannot be read
@@ -57,6 +59,9 @@ __all__ = [
     "UsageError",
     "nearest",
 ]
+
+
+_LONGEST = 100  # characters that a message repeats of what it was given
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -188,7 +193,9 @@ class UnknownName(UsageError):
 
     def __str__(self) -> str:
         where = f" in {self.within}" if self.within else ""
-        shown = self.name if len(self.name) <= 100 else self.name[:100] + "..."
+        shown = (
+            self.name if len(self.name) <= _LONGEST else self.name[:_LONGEST] + "..."
+        )
         return f"no {self.kind} {shown!r}{where}{suggestion(self.name, self.known)}"
 
 
@@ -207,7 +214,9 @@ class BadValue(UsageError):
     allowed: str
 
     def __str__(self) -> str:
-        shown = self.value if len(self.value) <= 100 else self.value[:100] + "..."
+        shown = (
+            self.value if len(self.value) <= _LONGEST else self.value[:_LONGEST] + "..."
+        )
         return f"{self.what} cannot be {shown!r}: it must be {self.allowed}"
 
 
