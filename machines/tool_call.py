@@ -39,7 +39,7 @@ _ROWS = (
        cite="spec F.1"),
 
     # ---- waiting for its turn: unsafe calls run alone
-    on("queued", "started",        "executing"),
+    on("queued", "started",        "executing", cost={"tool_runs": 1}),
     on("queued", "invalid",        "completed", action=_ERROR, doc="Bad input."),
     on("queued", "sibling_failed", "completed", action=_SIBLING),
     on("queued", "user_rejected",  "completed", action=_REJECTED),
@@ -55,9 +55,9 @@ _ROWS = (
     on("executing", "sibling_failed", "completed", action=_SIBLING),
     on("executing", "user_rejected",  "completed", action=_REJECTED,
        doc="Goes up to the query and ends the turn.", cite="spec F.4"),
-    on("executing", "interrupted",    "completed", "interruptible", _INTERRUPTED),
-    on("executing", "interrupted",    "executing", "otherwise",
-       doc="A tool that blocks interrupts is waited for.", cite="spec F.4"),
+    on("executing", "interrupted",    "completed", action=_INTERRUPTED,
+       doc="Only if the tool may be interrupted; others are waited for.",
+       cite="spec F.4"),
     on("executing", "discarded",      "discarded",
        doc="The attempt was thrown away, so its results are too.", cite="spec F.4"),
 
@@ -85,12 +85,16 @@ _ENDS = (
 )
 
 
+_AVAILABLE = {
+    ("queued", "sibling_failed"): "cancel_all_siblings or is_shell",
+    ("executing", "sibling_failed"): "cancel_all_siblings or is_shell",
+    ("executing", "interrupted"): "interruptible",
+}
+
+
 def _events(phase: str) -> tuple[Event, ...]:
     names = dict.fromkeys(row.event for row in _ROWS if row.source == phase)
-    cancel = "cancel_all_siblings or is_shell"
-    return tuple(
-        Event(name, cancel if name == "sibling_failed" else "") for name in names
-    )
+    return tuple(Event(name, _AVAILABLE.get((phase, name), "")) for name in names)
 
 
 TOOL_CALL = Machine(
@@ -103,7 +107,6 @@ TOOL_CALL = Machine(
         Phase(
             "executing",
             events=_events("executing"),
-            cost={"tool_runs": 1},
             doc="Hooks, permission, and the call itself.",
         ),
         Phase(
