@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import attrs
 
-from unspiral.engine.core.language import TRUE, UNLIMITED, Const, Node, python, render
+from unspiral.engine.core.language import TRUE, Node, python, render
 from unspiral.engine.core.step import MemoryValue
 from unspiral.engine.core.table import Row, Table
 from unspiral.engine.errors import OutOfRange
@@ -132,7 +132,4 @@ def _change(table: Table, row: Row) -> Callable[[Values], Values]:
 
 
 def _source(table: Table, node: Node) -> str:
-    # An unlimited limit may stay where only a dead branch reads it.
-    if node == Const(UNLIMITED):
-        return "False"
     return python(node, {name: f"m[{at}]" for name, at in table.positions.items()})

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from unspiral.engine.core.language import TRUE, UNLIMITED, Const, Node, python
+from unspiral.engine.core.language import TRUE, Const, Node, python
 from unspiral.engine.core.table import Row, Table
 from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
 
@@ -143,7 +143,7 @@ def _availability(
     if table not in _tests:
         local = {name: f"m[{i}]" for name, i in table.positions.items()}
         _tests[table] = {
-            key: _compile(f"lambda m: {_python(node, local)}", {})
+            key: _compile(f"lambda m: {python(node, local)}", {})
             for key, node in table.available.items()
         }
     return _tests[table]
@@ -175,7 +175,7 @@ class _Source:
         if self.event is not None:
             ready = self.table.available[self.phase, self.event]
             if ready != TRUE:
-                lines.append(f"    if not {_python(ready, self.local)}:")
+                lines.append(f"    if not {python(ready, self.local)}:")
                 lines.append("        illegal(snapshot)")
         for row in self.table.alternatives.get((self.phase, self.event), ()):
             lines += self.row(row)
@@ -189,12 +189,12 @@ class _Source:
         indent = "    "
         lines: list[str] = []
         if row.guard != TRUE:
-            lines.append(f"    if {_python(row.guard, self.local)}:")
+            lines.append(f"    if {python(row.guard, self.local)}:")
             indent = "        "
         after = dict(self.local)
         for number, assign in enumerate(row.action):
             name = f"w{number}"
-            lines.append(f"{indent}{name} = {_python(assign.value, self.local)}")
+            lines.append(f"{indent}{name} = {python(assign.value, self.local)}")
             after[assign.name] = name
             lines += self.range_check(row, assign.name, assign.value, name, indent)
         memory = "snapshot[1]"
@@ -242,11 +242,6 @@ class _Source:
         allowed = available_events(self.table, snapshot)
         machine = self.table.machine.name
         raise IllegalEvent(machine, self.phase, self.event or "", allowed)
-
-
-def _python(node: Node, local: Mapping[str, str]) -> str:
-    # An unlimited limit may stay where only a dead branch reads it.
-    return "False" if node == Const(UNLIMITED) else python(node, local)
 
 
 def _compile(source: str, values: dict[str, object]) -> Callable[..., bool]:

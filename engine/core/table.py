@@ -23,8 +23,10 @@ from unspiral.engine.core.declare import (
 )
 from unspiral.engine.core.language import (
     BOOL,
+    FALSE,
     INT,
     OTHERWISE,
+    TRUE,
     UNLIMITED,
     Assign,
     ChoiceType,
@@ -35,12 +37,14 @@ from unspiral.engine.core.language import (
     check_action,
     check_expression,
     check_guard,
+    computes_with_unlimited,
     parse_expression,
     render,
     render_action,
     substitute,
 )
 from unspiral.engine.core.nest import flatten
+from unspiral.engine.core.scopes import limit_scope, memory_scope
 from unspiral.engine.core.settings import resolve
 from unspiral.engine.errors import BadDeclaration, ExpressionError, UnknownName
 
@@ -230,32 +234,6 @@ class Table:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def limit_scope(limits: Mapping[str, LimitValue], machine: Machine) -> Scope:
-    """Return the types of the limits."""
-    types: dict[str, Type] = {}
-    declared = {limit.name: limit for limit in machine.all_limits}
-    for name, value in limits.items():
-        if isinstance(value, bool):
-            types[name] = BOOL
-        elif isinstance(value, str):
-            alternatives = declared[name].alternatives
-            types[name] = ChoiceType(tuple(str(each) for each in alternatives))
-        else:
-            types[name] = INT
-    return types
-
-
-def memory_scope(machine: Machine) -> Scope:
-    """Return the types of a machine's memory."""
-    types: dict[str, Type] = {}
-    for memory in machine.variables:
-        if isinstance(memory, Choice):
-            types[memory.name] = ChoiceType(memory.values)
-        else:
-            types[memory.name] = INT if isinstance(memory, Counter) else BOOL
-    return types
-
-
 def compile_table(
     machine: Machine,
     edition: str | None = None,
@@ -301,7 +279,7 @@ class _Compiler:
 
     def table(self, edition: str, assumptions: tuple[str, ...]) -> Table:
         variables = tuple(self.variable(memory) for memory in self.flat.variables)
-        available = {
+        self.available = {
             (phase.name, event.name): self.condition(
                 event.available, f"phase {phase.name}, event {event.name}, available"
             )
@@ -319,12 +297,24 @@ class _Compiler:
             assumptions=assumptions,
             variables=variables,
             rows=tuple(rows),
-            available=available,
+            available=self.available,
         )
 
-    def condition(self, text: str, what: str) -> Node:
+    def condition(self, text: str, what: str, *, dead: bool = False) -> Node:
         place = f"{self.machine.name}, {what}"
-        return substitute(check_guard(text, self.scope, place), self.limits)
+        node = check_guard(text, self.scope, place)
+        return self.put_in(node, text, place, dead=dead) or FALSE
+
+    def put_in(self, node: Node, text: str, place: str, *, dead: bool) -> Node | None:
+        """Put the limits in; None if that cannot be computed and never need be."""
+        result = substitute(node, self.limits)
+        if not computes_with_unlimited(result):
+            return result
+        if dead:
+            return None
+        hint = "; take the row only where the limit is not UNLIMITED"
+        problem = "no number is left here with a limit that is UNLIMITED"
+        raise ExpressionError(place, text, 0, problem, hint)
 
     def variable(self, memory: Memory) -> Variable:
         match memory:
@@ -372,24 +362,32 @@ class _Compiler:
         for name, amount in row.cost.items():
             cost[name] = cost.get(name, 0) + amount
         event = row.event or None
+        earlier = tuple(
+            r for r in before if r.source == row.source and r.event == event
+        )
+        dead = self.available.get((row.source, row.event)) == FALSE
+        dead = dead or any(other.guard == TRUE for other in earlier)
+        guard = self.condition(row.guard, f"row {row.name}, guard", dead=dead)
+        dead = dead or guard == FALSE
+        values = [
+            (each, self.put_in(each.value, row.action, f"{place}, action", dead=dead))
+            for each in action
+        ]
         return Row(
             index=len(before),
             name=row.name,
             source=row.source,
             event=event,
-            guard=self.condition(row.guard, f"row {row.name}, guard"),
+            guard=guard,
             action=tuple(
-                Assign(each.name, substitute(each.value, self.limits))
-                for each in action
+                Assign(each.name, value) for each, value in values if value is not None
             ),
             target=row.target,
             reason=row.reason,
             progress=row.progress,
             cost=cost,
             layer=row.layer,
-            earlier=tuple(
-                r for r in before if r.source == row.source and r.event == event
-            ),
+            earlier=earlier,
             declared=row,
         )
 

@@ -8,6 +8,7 @@ from unspiral.engine.core.language.emit import arrays, python, render, render_ac
 from unspiral.engine.core.language.fold import (
     FALSE,
     TRUE,
+    computes_with_unlimited,
     conjunction,
     disjunction,
     encode,
@@ -81,6 +82,7 @@ __all__ = [
     "check_action",
     "check_expression",
     "check_guard",
+    "computes_with_unlimited",
     "conjunction",
     "disjunction",
     "encode",

@@ -26,6 +26,7 @@ from unspiral.engine.core.language.typing import ChoiceType, Scope
 __all__ = [
     "FALSE",
     "TRUE",
+    "computes_with_unlimited",
     "conjunction",
     "disjunction",
     "encode",
@@ -63,6 +64,21 @@ def names(node: Node) -> frozenset[str]:
 def names_of_action(action: tuple[Assign, ...]) -> frozenset[str]:
     """Return the names that an action reads."""
     return frozenset[str]().union(*(names(assign.value) for assign in action))
+
+
+def computes_with_unlimited(node: Node) -> bool:
+    """Tell whether UNLIMITED is left in a simplified tree: it has no value then."""
+    match node:
+        case Const(value):
+            return value is UNLIMITED
+        case Compare(_, left, right) | Arith(_, left, right):
+            return computes_with_unlimited(left) or computes_with_unlimited(right)
+        case Member(item, _) | Not(item):
+            return computes_with_unlimited(item)
+        case Bool(_, items) | Extreme(_, items):
+            return any(computes_with_unlimited(item) for item in items)
+        case _:
+            return False
 
 
 def replace(node: Node, change: Callable[[Node], Node | None]) -> Node:
