@@ -11,7 +11,7 @@ from pathlib import Path
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.files import MAX_FILE, machine_from_toml, machine_to_toml
 from unspiral.engine.core.validate import validate
-from unspiral.engine.errors import DeclarationError, FileProblem, MachineFileError
+from unspiral.engine.errors import FileProblem, MachineFileError, UnspiralError
 from unspiral.machines import SHIPPED
 
 __all__ = ["load_machine", "save_machine"]
@@ -53,7 +53,7 @@ def save_machine(machine: Machine, path: str | os.PathLike[str]) -> None:
         lossless = machine_to_toml(machine_from_toml(text)) == text
     except UnicodeEncodeError:
         raise FileProblem(name, "written", "a text in it is no UTF-8") from None
-    except DeclarationError as error:
+    except UnspiralError as error:
         raise FileProblem(name, "written", str(error)[:600]) from None
     if not lossless:
         raise FileProblem(name, "written", "reading it would not give the machine back")

@@ -8,10 +8,10 @@ from typing import NoReturn, TypeAlias, TypeVar, cast
 
 from unspiral.engine.errors import MachineFileError, suggestion
 
-__all__ = ["MAX_ENTRIES", "Fail", "Fields", "Place", "shorten"]
+__all__ = ["MAX_ENTRIES", "MAX_NUMBER", "Fail", "Fields", "Place", "shorten"]
 
 MAX_ENTRIES = 2_000  #: entries of one table or list: more than anybody can review
-_MAX_NUMBER = 10**9  # as in guards: arrays of the proof are 64 bit wide
+MAX_NUMBER = 10**9  #: as in guards: arrays of the proof are 64 bit wide
 _MAX_PROBLEM = 600
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -30,7 +30,7 @@ def kind_of(value: object) -> str:
         return f"the string {shorten(value, 40)!r}"
     if isinstance(value, int) and not isinstance(value, bool):
         # Never the number itself: a huge one cannot even be written out.
-        return "a whole number" if abs(value) <= _MAX_NUMBER else "a greater number"
+        return "a whole number" if abs(value) <= MAX_NUMBER else "a greater number"
     for kind, words in (
         (bool, "true or false"),
         (float, "a number with a point, inf or nan"),
@@ -119,7 +119,7 @@ class Fields:
         """Return a whole number that fits into arrays."""
         value = self.table.get(key, default)
         whole = isinstance(value, int) and not isinstance(value, bool)
-        if not whole or not -_MAX_NUMBER <= cast("int", value) <= _MAX_NUMBER:
+        if not whole or not -MAX_NUMBER <= cast("int", value) <= MAX_NUMBER:
             allowed = "a whole number of at most 1,000,000,000"
             self.wrong(value, allowed, key)
         return cast("int", value)

@@ -25,7 +25,7 @@ from unspiral.engine.core.declare import (
     Terminal,
     Transition,
 )
-from unspiral.engine.core.file_fields import Fields
+from unspiral.engine.core.file_fields import MAX_NUMBER, Fields
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.errors import DeclarationError, MachineFileError
 
@@ -104,7 +104,7 @@ def _limit_value(fields: Fields, value: object, key: str) -> LimitValue:
             return text
         case bool() | str():
             return value
-        case int() if abs(value) <= 10**9:
+        case int() if abs(value) <= MAX_NUMBER:
             return value
         case _:
             allowed = 'a whole number of at most 1,000,000,000, "UNLIMITED", '

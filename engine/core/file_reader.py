@@ -47,6 +47,7 @@ def read_machine(fields: Fields, nested: Mapping[str, Machine]) -> Machine:
     Raises:
         MachineFileError: they declare none.
     """
+    fields.allow(*_PARTS, "machines")
     fields.need("name")
     return _File(fields, nested).machine(fields, fields.text("name"))
 
@@ -64,7 +65,8 @@ class _File:
 
     def machine(self, fields: Fields, name: str) -> Machine:
         outermost = not fields.place
-        fields.allow(*_PARTS, *(["machines"] if outermost else []))
+        if not outermost:
+            fields.allow(*_PARTS)
         fields.need("phases")
         made = make(
             fields,

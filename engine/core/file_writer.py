@@ -27,7 +27,9 @@ from unspiral.engine.core.declare import (
     Scope,
     Transition,
 )
+from unspiral.engine.core.file_fields import MAX_NUMBER
 from unspiral.engine.core.language import UNLIMITED
+from unspiral.engine.errors import BadValue
 
 __all__ = ["write_machine"]
 
@@ -295,7 +297,7 @@ def _value(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            return str(value)
+            return _number(value)
         case Mapping():
             table = cast("Mapping[str, object]", value)
             pairs = [f"{_key(key)} = {_value(table[key])}" for key in table]
@@ -305,6 +307,14 @@ def _value(value: object) -> str:
             return f"[{', '.join(items)}]"
         case _:
             return _string(str(value))
+
+
+def _number(value: int) -> str:
+    if abs(value) > MAX_NUMBER:
+        # Not the number itself: a huge one cannot even be written out.
+        shown = f"a number of {value.bit_length()} bits"
+        raise BadValue("a number in a machine", shown, f"at most {MAX_NUMBER:,}")
+    return str(value)
 
 
 def _escape(character: str) -> str:

@@ -83,7 +83,11 @@ def machine_from_toml(
 
 
 def machine_to_toml(machine: Machine) -> str:
-    """Write a machine so that reading the text gives an equal one."""
+    """Write a machine so that reading the text gives an equal one.
+
+    Raises:
+        BadValue: it holds a number beyond 1,000,000,000, which no file may hold.
+    """
     return write_machine(machine)
 
 
