@@ -68,7 +68,10 @@ def test_every_listed_name_exists_once(module: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_lists_all_that_it_imports_for_others(package: str) -> None:
+def test_a_package_that_only_gathers_lists_all_that_it_gathers(package: str) -> None:
     path = MODULES[package]
+    body = ast.parse(path.read_text("utf-8")).body
+    if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in body):
+        return  # it has work of its own to import for
 
     assert bound(path) - set(listed(path) or []) == set()

@@ -41,7 +41,6 @@ HOMES: dict[str, frozenset[str]] = {
     "attr": frozenset(),  # the old name of attrs
     "attrs": EVERYTHING,
     "anthropic": frozenset({"engine.live.client"}),
-    "cairosvg": frozenset({"diagrams.svg"}),
     "click": frozenset({"engine.cli", "engine.report"}),
     "graphviz": frozenset({"diagrams.svg"}),
     "graphviz_pure": frozenset({"diagrams.svg"}),
@@ -49,8 +48,10 @@ HOMES: dict[str, frozenset[str]] = {
     "hypothesis": frozenset({"engine.fuzz", "engine.pytest_plugin"}),
     "numpy": frozenset({"engine.check", "engine.chance"}),
     "pytest": frozenset({"engine.pytest_plugin"}),
+    "reportlab": frozenset({"diagrams.svg"}),
     "rich": frozenset({"engine.cli", "engine.report", "diagrams.table"}),
     "scipy": frozenset({"engine.check", "engine.chance"}),
+    "svglib": frozenset({"diagrams.svg"}),
     "transitions": frozenset({"engine.core.library"}),
 }
 
