@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import attrs
 
-from unspiral.engine.core.findings_flow import Landscape, Moves
+from unspiral.engine.core.findings_flow import Landscape
 from unspiral.engine.core.findings_model import Arc
+from unspiral.engine.core.findings_trial import Moves
 from unspiral.engine.core.language import Arith, Const, Name, Node, names
 
 __all__ = ["Unbudgeted", "components", "unbudgeted"]
@@ -40,28 +41,47 @@ def unbudgeted(landscape: Landscape, at: Callable[[Node], Node]) -> list[Unbudge
         landscape: what is where at this setting.
         at: puts the limits of this setting into a tree.
     """
-    left = [arc for arc in landscape.taken if not arc.row.progress and arc.target]
-    cycles = _cycles(left)
-    while True:
-        spent = {arc for cycle in cycles for arc in _spent(cycle, landscape, at)}
-        if not spent:
-            break
+    rows = [arc for arc in landscape.taken if not arc.row.progress and arc.target]
+    found: list[Unbudgeted] = []
+    while cycles := [
+        cycle
+        for cycle in _unspent(_cycles(rows), landscape, at)
+        if any(arc.costed for arc in cycle) and all(map(_read, cycle))
+    ]:
+        blamed = {arc: cycle for cycle in cycles for arc in _continues(cycle)}
+        found += [
+            Unbudgeted(arc, _cause(arc, cycle, landscape))
+            for arc, cycle in blamed.items()
+        ]
+        # What a nested machine does by itself is judged once its rows are alone.
+        rows = [arc for cycle in cycles for arc in cycle if arc not in blamed]
+    return found
+
+
+def _unspent(
+    cycles: list[list[Arc]], landscape: Landscape, at: Callable[[Node], Node]
+) -> list[list[Arc]]:
+    """Return what is left of the cycles when all rows that are spent are struck out."""
+    while spent := {arc for cycle in cycles for arc in _spent(cycle, landscape, at)}:
         cycles = [
             smaller
             for cycle in cycles
             for smaller in _cycles([arc for arc in cycle if arc not in spent])
         ]
-    return [
-        Unbudgeted(arc, _cause(arc, cycle, landscape))
-        for cycle in cycles
-        if any(arc.costed for arc in cycle)
-        for arc in _continues(cycle)
-    ]
+    return cycles
+
+
+def _read(arc: Arc) -> bool:
+    """Tell whether all texts of a row could be read; else it is not judged."""
+    return arc.guard is not None and arc.action is not None
 
 
 def _continues(cycle: list[Arc]) -> list[Arc]:
+    """Return the continues of the outermost machine on a cycle, or what costs."""
     back = [arc for arc in cycle if arc.head or arc.row.reason]
-    return back or [arc for arc in cycle if arc.costed]
+    outermost = min((arc.site.prefix.count(".") for arc in back), default=0)
+    outer = [arc for arc in back if arc.site.prefix.count(".") == outermost]
+    return outer or [arc for arc in cycle if arc.costed]
 
 
 def _cycles(arcs: list[Arc]) -> list[list[Arc]]:
@@ -132,18 +152,32 @@ def _sign(arc: Arc, name: str, at: Callable[[Node], Node]) -> str:
 
 
 def _cause(arc: Arc, cycle: list[Arc], landscape: Landscape) -> str:
+    """Say of the memory nearest to a row who gives it back."""
     asked = {
         name for each in cycle if each.guard is not None for name in names(each.guard)
     }
-    told: list[str] = []
-    for name in sorted(asked & landscape.domains.keys()):
-        writers = [each for each in cycle if name in landscape.moves[each]]
-        givers = [
-            each for each in writers if each is not arc and not _reads(each, name)
-        ] or [each for each in writers if each is not arc]
-        if givers:
-            told.append(f"{name} is given back by row {givers[0].name}")
-    return "; ".join(told[:3]) or "no counter is spent on its cycle"
+    own = {name for name in landscape.moves[arc] if name in asked}
+    own |= names(arc.guard) if arc.guard is not None else set[str]()
+    level = set(arc.site.names.values()) & asked
+    for near in (own, level, asked):
+        told = [
+            _giver(arc, name, cycle, landscape)
+            for name in sorted(near & landscape.domains.keys())
+        ]
+        if any(told):
+            return "; ".join([each for each in told if each][:3])
+    return "no counter is spent on its cycle"
+
+
+def _giver(arc: Arc, name: str, cycle: list[Arc], landscape: Landscape) -> str:
+    writers = [each for each in cycle if name in landscape.moves[each]]
+    domain = landscape.domains[name]
+    givers = [each for each in writers if not _reads(each, name)]
+    others = [each for each in givers if each is not arc] or givers
+    if others:
+        return f"{name} is given back by row {others[0].name}"
+    endless = writers and domain.values is None and domain.high is None
+    return f"{name} counts without end" if endless else ""
 
 
 def _reads(arc: Arc, name: str) -> bool:

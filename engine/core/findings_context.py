@@ -227,15 +227,18 @@ def _raises(reading: Reading, pair: tuple[str, ...], place: str) -> None:
 def judge_unread(reading: Reading) -> None:
     """File limits and memory that nothing reads, nested machines included."""
     machine, judge = reading.model.machine, reading.judge
+    # A slip reads what was meant by it.
+    meant = {each.nearest.removeprefix("after.") for each in judge.found}
+    meant |= reading.reads
     for limit in machine.all_limits:
-        if limit.name not in reading.reads:
+        if limit.name not in meant:
             place = f"limit {limit.name}"
             problem, cause = "nothing reads it", "no guard, action, law or domain does"
             judge.report("unread_limit", place, problem, cause)
     for name, memory in _once(reading):
-        places = [n for n, m in reading.model.memory.items() if m is memory]
+        places = {n for n, m in reading.model.memory.items() if m is memory}
         # Shared memory of the outermost machine is read by whoever nests it.
-        if not reading.reads & set(places) and not memory.shared:
+        if not meant & {memory.name, *places} and not memory.shared:
             problem, cause = "nothing reads it but itself", "it is only written"
             judge.report("unread_memory", f"memory {name}", problem, cause)
 

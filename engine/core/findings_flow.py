@@ -11,16 +11,15 @@ import attrs
 
 from unspiral.engine.core.declare import Choice, Counter, LimitValue
 from unspiral.engine.core.findings_model import Arc, Configuration, Group, Model
-from unspiral.engine.core.findings_values import (
-    CAP,
-    FEW,
-    Domain,
-    Env,
-    Reader,
-    compiled,
-    points,
-    product,
+from unspiral.engine.core.findings_trial import (
+    Asked,
+    Moves,
+    State,
+    Trial,
+    Write,
+    attempt,
 )
+from unspiral.engine.core.findings_values import FEW, Domain, Reader, compiled
 from unspiral.engine.core.language import (
     UNLIMITED,
     Assign,
@@ -31,42 +30,10 @@ from unspiral.engine.core.language import (
     substitute,
 )
 
-__all__ = ["Flow", "Landscape", "State", "Trial"]
+__all__ = ["Flow", "Landscape"]
 
+_FAR = 10**9
 _PATIENCE = 12  #: changes of a node before its counters are widened
-State = dict[str, frozenset[Value]]
-Moves = frozenset[tuple[Value, Value]]
-
-
-@attrs.frozen(eq=False)
-class Trial:
-    """The alternatives of a group, tried on all values that can be there.
-
-    Attributes:
-        taken: per alternative, the combinations on which it is taken; an empty one
-            says nothing of any memory. Not there if it is never taken.
-        alone: the alternatives whose guards hold on some combination.
-        gap: a combination that no alternative takes, or None.
-        overlap: two alternatives and a combination on which both hold, or None.
-        offered: whether the event is available on some combination.
-    """
-
-    taken: Mapping[int, list[dict[str, Value]]]
-    alone: frozenset[int]
-    gap: Env | None = None
-    overlap: tuple[int, int, Env] | None = None
-    offered: bool = True
-
-
-@attrs.frozen(eq=False)
-class _Asked:
-    """A group at fixed limits."""
-
-    group: Group
-    names: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    available: Reader | None
-    guards: tuple[Reader | None, ...]
 
 
 @attrs.frozen(eq=False)
@@ -100,9 +67,12 @@ class Flow:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._nodes: dict[tuple[int, tuple[LimitValue, ...]], Node] = {}
-        self._asked: dict[tuple[int, tuple[int, ...]], _Asked] = {}
+        self._asked: dict[tuple[int, tuple[int, ...]], Asked] = {}
         self._tried: dict[tuple[object, ...], Trial] = {}
         self._readers: dict[int, Reader] = {}
+        self._writes: dict[tuple[str, int], Write] = {}
+        self._used: dict[int, tuple[str, ...]] = {}
+        self.remembered: dict[tuple[object, ...], Moves | None] = {}
         blurred = any(arc.action is None for arc in model.arcs)
         written = {each.name for arc in model.arcs for each in arc.action or ()}
         # Shared memory of the outermost machine is written by whoever nests it.
@@ -116,7 +86,9 @@ class Flow:
 
     def at(self, node: Node, limits: Mapping[str, LimitValue]) -> Node:
         """Return a tree with the limits put in."""
-        used = sorted(names(node) & limits.keys())
+        if id(node) not in self._used:  # the model keeps the node alive
+            self._used[id(node)] = tuple(names(node) & limits.keys())
+        used = self._used[id(node)]
         key = id(node), tuple(limits[name] for name in used)
         if key not in self._nodes:
             self._nodes[key] = substitute(node, {name: limits[name] for name in used})
@@ -128,7 +100,16 @@ class Flow:
             self._readers[id(node)] = compiled(node)
         return self._readers[id(node)]
 
-    def asked(self, group: Group, limits: Mapping[str, LimitValue]) -> _Asked:
+    def write(self, assign: Assign, limits: Mapping[str, LimitValue]) -> Write:
+        """Return an assignment with the limits put in."""
+        value = self.at(assign.value, limits)
+        key = assign.name, id(value)
+        if key not in self._writes:
+            needed = tuple(sorted({assign.name, *names(value)}))
+            self._writes[key] = Write(assign.name, self.reader(value), needed)
+        return self._writes[key]
+
+    def asked(self, group: Group, limits: Mapping[str, LimitValue]) -> Asked:
         """Return a group with the limits put in."""
         sources = [group.available, *(arc.guard for arc in group.arcs)]
         nodes = [None if node is None else self.at(node, limits) for node in sources]
@@ -137,72 +118,18 @@ class Flow:
         if key not in self._asked:
             readers = [None if node is None else self.reader(node) for node in nodes]
             used = sorted({name for node in known for name in names(node)})
-            self._asked[key] = _Asked(
+            self._asked[key] = Asked(
                 group, tuple(used), known, readers[0], tuple(readers[1:])
             )
         return self._asked[key]
 
-    def trial(
-        self, asked: _Asked, state: State, domains: Mapping[str, Domain]
-    ) -> Trial:
+    def trial(self, asked: Asked, state: State, domains: Mapping[str, Domain]) -> Trial:
         """Return how a group goes on the values that are there."""
         seen = tuple(state.get(name) or domains[name] for name in asked.names)
         key = (asked, seen)
         if key not in self._tried:
-            self._tried[key] = _try(asked, state, domains)
+            self._tried[key] = attempt(asked, state, domains)
         return self._tried[key]
-
-
-def _try(asked: _Asked, state: State, domains: Mapping[str, Domain]) -> Trial:
-    values: dict[str, tuple[Value, ...]] = {}
-    undecided = _undecided(asked)
-    for name in asked.names:
-        here = state.get(name)
-        found = (
-            tuple(sorted(here, key=repr))
-            if here is not None
-            else points(name, domains[name], asked.nodes)
-        )
-        if found is None:
-            return undecided
-        values[name] = found
-    combinations = product(values)
-    if combinations is None or len(combinations) * len(asked.guards) > 10 * CAP:
-        return undecided
-    return _count(asked, combinations)
-
-
-def _undecided(asked: _Asked) -> Trial:
-    every = range(len(asked.guards))
-    return Trial({i: [{}] for i in every}, frozenset(every))
-
-
-def _count(asked: _Asked, combinations: list[dict[str, Value]]) -> Trial:
-    taken: dict[int, list[dict[str, Value]]] = {}
-    alone: set[int] = set()
-    gap: Env | None = None
-    overlap: tuple[int, int, Env] | None = None
-    offered = False
-    for env in combinations:
-        if asked.available is not None and not asked.available(env):
-            continue
-        offered = True
-        holding: list[int] = []
-        possible: list[int] = []
-        for i, guard in enumerate(asked.guards):
-            if guard is None:
-                possible += [] if holding else [i]
-                alone.add(i)
-            elif guard(env):
-                holding.append(i)
-        alone.update(holding)
-        for i in (*possible, *holding[:1]):
-            taken.setdefault(i, []).append(env)
-        if not holding and not possible and gap is None:
-            gap = env
-        if len(holding) > 1 and overlap is None:
-            overlap = holding[0], holding[1], env
-    return Trial(taken, frozenset(alone), gap, overlap, offered)
 
 
 class _Run:
@@ -217,13 +144,17 @@ class _Run:
         self.states: dict[str, State] = {}
         self.changes: dict[str, int] = {}
         self.waiting: dict[str, None] = {}
+        self.groups: dict[Group, Asked] = {}
+        self.writes: dict[int, Write] = {}
 
     def domain(self, name: str) -> Domain:
         memory = self.model.memory[name]
         match memory:
             case Counter(low=low):
                 node = self.model.highs.get(name)
-                top = None if node is None else self.flow.at(node, self.limits)
+                if node is None:  # unreadable; that it ends is likely
+                    return Domain(None, low, _FAR)
+                top = self.flow.at(node, self.limits)
                 value = top.value if isinstance(top, Const) else UNLIMITED
                 if value is UNLIMITED or not isinstance(value, int):
                     return Domain(None, low)
@@ -254,27 +185,25 @@ class _Run:
             del self.waiting[node]
             for group in self.model.groups.get(node, ()):
                 state = self.states[node]
-                for arc, combinations in self.rows(group, state):
-                    if arc.target is not None:
-                        after = self.after(arc, combinations, state)
-                        self.arrive(arc.target, after)
+                trial = self.trial(group, state)
+                for i in trial.taken:
+                    target = group.arcs[i].target
+                    if target is not None:
+                        self.arrive(target, self.after(group.arcs[i], i, trial, state))
         trials: dict[Group, Trial] = {}
         moves: dict[Arc, dict[str, Moves | None]] = {}
         for node, state in self.states.items():
             for group in self.model.groups.get(node, ()):
-                trials[group] = self.trial(group, state)
-                for arc, combinations in self.rows(group, state):
+                trial = trials[group] = self.trial(group, state)
+                for i, combinations in trial.taken.items():
+                    arc = group.arcs[i]
                     moves[arc] = self.moves(arc, combinations, state)
         return Landscape(self.configuration, self.states, trials, self.domains, moves)
 
     def trial(self, group: Group, state: State) -> Trial:
-        return self.flow.trial(self.flow.asked(group, self.limits), state, self.domains)
-
-    def rows(
-        self, group: Group, state: State
-    ) -> Iterable[tuple[Arc, list[dict[str, Value]]]]:
-        taken = self.trial(group, state).taken
-        return [(group.arcs[i], combinations) for i, combinations in taken.items()]
+        if group not in self.groups:
+            self.groups[group] = self.flow.asked(group, self.limits)
+        return self.flow.trial(self.groups[group], state, self.domains)
 
     def arrive(self, node: str, state: State) -> None:
         here = self.states.get(node)
@@ -298,9 +227,7 @@ class _Run:
         self.states[node] = joined
         self.waiting[node] = None
 
-    def after(
-        self, arc: Arc, combinations: list[dict[str, Value]], state: State
-    ) -> State:
+    def after(self, arc: Arc, i: int, trial: Trial, state: State) -> State:
         """Return the values after a row is taken."""
         after = dict(state)
         if arc.action is None:
@@ -309,14 +236,11 @@ class _Run:
                 if every is not None and name in after:
                     after[name] = every
             return after | self.fresh(arc)
-        for name in combinations[0]:
-            if name in after:
-                after[name] = frozenset(env[name] for env in combinations)
-        for name, pairs in self.moves(arc, combinations, state).items():
+        after |= {n: met for n, met in trial.met[i].items() if n in after}
+        for name, pairs in self.moves(arc, trial.taken[i], state).items():
             every = self.domains[name].values
             if every is not None and name in after:
-                reached = frozenset(new for _, new in pairs or ())
-                after[name] = reached or every
+                after[name] = frozenset(new for _, new in pairs or ()) or every
         return after | self.fresh(arc)
 
     def fresh(self, arc: Arc) -> State:
@@ -332,34 +256,34 @@ class _Run:
         """Return the pairs of values before and after, of each memory written."""
         if arc.action is None:
             return dict.fromkeys(arc.site.names.values())
-        writes = {each.name: each for each in arc.action}
-        for name, value in arc.fresh.items():
-            writes[name] = Assign(name, Const(value))
-        return {
-            name: self.pairs(each, combinations, state) for name, each in writes.items()
+        found = {
+            each.name: self.pairs(each, combinations, state)
+            for each in arc.action
+            if each.name not in arc.fresh
         }
+        for name, value in arc.fresh.items():
+            old = state.get(name)
+            found[name] = None if old is None else frozenset((v, value) for v in old)
+        return found
 
     def pairs(
         self, assign: Assign, combinations: list[dict[str, Value]], state: State
     ) -> Moves | None:
-        name = assign.name
-        value = self.flow.at(assign.value, self.limits)
-        needed = {name, *names(value)}
-        if not all(each in state or each in combinations[0] for each in needed):
+        """Return the pairs of one assignment; remembered, since few ever differ."""
+        write = self.written(assign)
+        if not all(name in state for name in write.needed):
             return None
-        if name not in state:
-            return None
-        missing = {n: tuple(state[n]) for n in needed if n not in combinations[0]}
-        rest = product(missing)
-        kept = {tuple((n, env[n]) for n in needed if n in env) for env in combinations}
-        if rest is None or len(rest) * len(kept) > 4 * FEW * FEW:
-            return None
-        reader, domain = self.flow.reader(value), self.domains[name]
-        found: set[tuple[Value, Value]] = set()
-        for part in kept:
-            for more in rest:
-                env = {**dict(part), **more}
-                new = reader(env)
-                if domain.holds(new):
-                    found.add((env[name], new))  # type: ignore[arg-type]
-        return frozenset(found)
+        missing = {n: state[n] for n in write.needed if n not in combinations[0]}
+        domain = self.domains[assign.name]
+        # What is named by its id is kept alive by this flow.
+        key = (id(write), id(combinations), domain, *missing.values())
+        known = self.flow.remembered
+        if key not in known:
+            known[key] = write.pairs(combinations, missing, domain)
+        return known[key]
+
+    def written(self, assign: Assign) -> Write:
+        """Return an assignment with the limits put in."""
+        if id(assign) not in self.writes:
+            self.writes[id(assign)] = self.flow.write(assign, self.limits)
+        return self.writes[id(assign)]

@@ -211,7 +211,8 @@ class Judge:
 
     def _no_text(self, text: object, place: str) -> None:
         kind = type(text).__name__
-        self.report("bad_text", place, f"a text is needed, not a {kind}", "no text")
+        problem, cause = f"a text is needed, not {kind}", "nothing else can be read"
+        self.report("bad_text", place, problem, cause)
 
     def _bad(self, error: ExpressionError, place: str) -> None:
         fix = error.hint.lstrip("; ")

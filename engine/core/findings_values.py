@@ -176,4 +176,6 @@ def product(values: Mapping[str, tuple[Value, ...]]) -> list[dict[str, Value]] |
 
 def spell(env: Env) -> str:
     """Say a combination in words."""
-    return ", ".join(f"{name} = {value!r}" for name, value in env.items()) or "always"
+    return (
+        ", ".join(f"{name} = {value!r}" for name, value in env.items()) or "any memory"
+    )

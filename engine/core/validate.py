@@ -16,7 +16,7 @@ from unspiral.engine.core.findings_context import (
     judge_context,
     judge_unread,
 )
-from unspiral.engine.core.findings_flow import Flow, Landscape, Trial
+from unspiral.engine.core.findings_flow import Flow, Landscape
 from unspiral.engine.core.findings_model import (
     Arc,
     Configuration,
@@ -27,6 +27,7 @@ from unspiral.engine.core.findings_model import (
 )
 from unspiral.engine.core.findings_read import Reading
 from unspiral.engine.core.findings_text import Judge
+from unspiral.engine.core.findings_trial import Trial
 from unspiral.engine.core.findings_values import spell
 from unspiral.engine.core.language import TRUE, UNLIMITED, names
 
@@ -252,17 +253,19 @@ class _Inspection:
                 )
             else:
                 cause = f"its guard is false with {_there(arc, landscape)}"
-            problem = f"it is never taken to {arc.row.target}"
+            problem = f"no run takes it to {arc.row.target}"
             self.once("never_taken", f"row {arc.name}", problem, cause)
 
     def _reasons(self, by_machine: Mapping[int, list[Site]]) -> None:
+        read = {arc.origin for arc in self.model.arcs}
         for key, places in by_machine.items():
             site = places[0]
             if not any(self._entered(each) for each in places):
                 continue
             for reason in site.machine.reasons:
                 rows = [row for row in site.machine.rows if row.reason == reason]
-                if not any((key, row.name) in self.taken for row in rows):
+                origins = {(key, row.name) for row in rows}
+                if origins & read and not origins & self.taken:
                     problem = f"no run continues for the reason {reason}"
                     cause = f"row {rows[0].name} is never taken"
                     place = f"reason {site.prefix}{reason}"
