@@ -1,0 +1,24 @@
+"""The proof: exploration, cycles, worst cases, laws, certificates.
+
+numpy and scipy are imported here; `core` is all of ours that it knows.
+"""
+
+from unspiral.engine.check.check import check, check_law, check_table
+from unspiral.engine.check.verdict import (
+    Bounds,
+    Lasso,
+    LawVerdict,
+    Outcome,
+    Verdict,
+)
+
+__all__ = [
+    "Bounds",
+    "Lasso",
+    "LawVerdict",
+    "Outcome",
+    "Verdict",
+    "check",
+    "check_law",
+    "check_table",
+]

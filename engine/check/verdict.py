@@ -77,8 +77,9 @@ class Bounds:
             one progress event to the next or to the end.
         model_calls_per_run: most model calls of a whole run.
         per_reason: most uses of each continue reason between two progress events.
-        witness: a run that attains `model_calls_per_run`; if that is None, one that
-            attains `model_calls_between_progress` (its stem leads to the segment).
+        witness: a run that attains `model_calls_per_run`, as a stem; if that is None,
+            one that attains `model_calls_between_progress` as its "loop" (it is taken
+            once; the stem leads to it). None if no run could be replayed.
         formula: `model_calls_per_run` as a formula in `max_turns`-like limits, or "".
     """
 
@@ -109,6 +110,7 @@ class Verdict:
         certificate: a proof by local decrease, or None if none was found.
         basis: what the verdict rests on.
         notes: what a reader must know, such as how far a cut search got.
+        interrupted: whether a person cut the search.
     """
 
     table: Table
@@ -126,6 +128,7 @@ class Verdict:
     certificate: Certificate | None = None
     basis: str = "exact search"
     notes: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    interrupted: bool = False
 
     @property
     def passed(self) -> bool:

@@ -1,0 +1,255 @@
+"""The examination of a machine: faults, cycles, worst cases. It knows no laws.
+
+The quotient is tried first. Every fault and every spiral that it shows is lifted to
+steps of the machine as declared; if one does not lift, the quotient was too coarse and
+the search is repeated without it, which is exact.
+"""
+
+import functools
+from collections.abc import Mapping
+
+import attrs
+import numpy as np
+
+from unspiral.engine.check.bounds import Segments, Worst, WorstCase, segments_of
+from unspiral.engine.check.cycles import Path, lassos, shortest_path
+from unspiral.engine.check.explore import Cut, Exploration, explore
+from unspiral.engine.check.reduce import Quotient, fold_constants
+from unspiral.engine.check.search import Result, Search
+from unspiral.engine.check.system import FAULT, MODEL_CALLS
+from unspiral.engine.check.verdict import Bounds, Lasso, Outcome, Verdict
+from unspiral.engine.core.declare import Counter
+from unspiral.engine.core.step import (
+    Step,
+    available_events,
+    initial_snapshot,
+    step,
+)
+from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
+
+__all__ = ["Examination"]
+
+@attrs.frozen(eq=False)
+class _Faults:
+    """What is wrong with a machine, as lifted counterexamples."""
+
+    spirals: tuple[Lasso, ...]
+    deadlocks: tuple[Lasso, ...]
+    out_of_range: tuple[Lasso, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.spirals or self.deadlocks or self.out_of_range)
+
+
+class Examination:
+    """One examination.
+
+    Args:
+        search: the searches over the machine's table.
+        full: count every valuation, without any reduction.
+    """
+
+    def __init__(self, search: Search, *, full: bool) -> None:
+        self.search = search
+        self.full = full
+        self.table = search.table
+        self.notes: list[str] = []
+
+    def verdict(self) -> Verdict:
+        """Return the answer, without certificate, laws and findings."""
+        counted = self.count() if self.full else None
+        if counted is not None and counted.cut is not None:
+            return self.undetermined(counted.cut, counted.transitions)
+        result, faults = self.settled()
+        if result.cut is not None or faults is None:
+            cut = result.cut or Cut("a cycle was found that does not lift", 0)
+            return self.undetermined(cut, result.transitions)
+        sizes = counted or result
+        return Verdict(
+            table=self.table,
+            verdict=Outcome.REFUTED if faults.any else Outcome.PROVED,
+            states=sizes.states,
+            transitions=sizes.transitions,
+            seconds=0.0,
+            spirals=faults.spirals,
+            open_ended=self.open_ended(result),
+            deadlocks=faults.deadlocks,
+            out_of_range=faults.out_of_range,
+            bounds=None if faults.spirals else self.bounds(result),
+            notes=(*self.notes, *faults.rows),
+        )
+
+    def undetermined(self, cut: Cut, transitions: int) -> Verdict:
+        note = f"search cut after {cut.states:,} states: {cut.reason}"
+        return Verdict(
+            table=self.table,
+            verdict=Outcome.UNDETERMINED,
+            states=cut.states,
+            transitions=transitions,
+            seconds=0.0,
+            basis="none",
+            notes=(*self.notes, note),
+            interrupted=cut.reason == "interrupted",
+        )
+
+    @functools.cached_property
+    def unreduced(self) -> Quotient:
+        return Quotient(fold_constants(self.search.system), (), None, "")
+
+    def count(self) -> Exploration:
+        """Count the states and transitions of the machine, nothing reduced."""
+        return explore(
+            self.unreduced.system,
+            record=False,
+            by_liveness=False,
+            memory=self.search.memory,
+            progress=self.search.progress,
+        )
+
+    def settled(self) -> tuple[Result, _Faults | None]:
+        """Return the search on which the answer rests, and what is wrong.
+
+        None instead of the faults: some fault is there that could not be lifted.
+        """
+        result = self.search.reduced(self.search.system, drop=True)
+        faults = None if result.cut else self.faults(result)
+        if faults is None and not (result.cut and result.cut.reason == "interrupted"):
+            self.notes.append("the quotient was too coarse: searched without it")
+            result = self.search.reduced(self.search.system, drop=False)
+            faults = None if result.cut else self.faults(result)
+        return result, faults
+
+    def faults(self, result: Result) -> _Faults | None:
+        """Return the lifted faults, or None if one of them does not lift."""
+        graph = result.graph
+        spirals = [result.lift(p) for p in lassos(graph, ~graph.progress, graph.costs)]
+        stuck: list[Lasso | None] = []
+        outside: list[Lasso | None] = []
+        rows: list[str] = []
+        for end in graph.ends:
+            if end.startswith(FAULT):
+                lasso = self.into(result, end)
+                (outside if end.startswith(f"{FAULT}range") else stuck).append(lasso)
+                rows.append(f"fault: {end[1:]}")
+        found = (_lifted(spirals), _lifted(stuck), _lifted(outside))
+        if any(part is None for part in found):
+            return None
+        return _Faults(*(part or () for part in found), tuple(rows))
+
+    def into(self, result: Result, end: str) -> Lasso | None:
+        """Return the run up to, and without, the row that leads into a fault."""
+        state = result.graph.end(end)
+        path = None if state is None else shortest_path(result.graph, state)
+        if path is None:
+            return None
+        rows = [row for number in path.stem for row in result.graph.edge(number).rows]
+        if end.startswith(f"{FAULT}range"):
+            rows.pop()
+        steps = result.replay(rows)
+        if steps is None or not self.ends_badly(steps, end):
+            return None
+        return Lasso(steps)
+
+    def ends_badly(self, steps: tuple[Step, ...], end: str) -> bool:
+        """Tell whether the machine as declared has the fault after these steps."""
+        snapshot = steps[-1].after if steps else initial_snapshot(self.table)
+        kind, _, place = end[1:].partition(" ")
+        if kind == "silent":
+            acting = bool(self.table.events[snapshot.phase])
+            return acting and not available_events(self.table, snapshot)
+        event = place.partition(" ")[2] or None
+        if kind == "range":
+            event = self.table.row_names[place].event
+        try:
+            step(self.table, snapshot, event)
+        except StuckError:
+            return kind == "stuck"
+        except OutOfRange:
+            return kind == "range"
+        except IllegalEvent:
+            return False
+        return False
+
+    def open_ended(self, result: Result) -> tuple[Lasso, ...]:
+        """Return a lasso per reason by which progress can go on without any limit."""
+        graph = result.graph
+        if result.quotient.rounds is not None:
+            return ()
+        found: list[Lasso] = []
+        everything = np.ones(graph.targets.size, np.bool_)
+        progress = [e for e in graph.system.edges if e.progress]
+        for reason in dict.fromkeys(e.reason for e in progress):
+            chosen = [e.progress and e.reason == reason for e in graph.system.edges]
+            required = graph.of_label(chosen, np.bool_)
+            for path in lassos(graph, everything, required)[:1]:
+                lasso = result.lift(path)
+                if lasso is not None:
+                    found.append(lasso)
+        return tuple(found)
+
+    def bounds(self, result: Result) -> Bounds | None:
+        """Return the worst cases; None if cycles without cost stand in the way."""
+        segments = segments_of(result.graph)
+        if segments is None:
+            return None
+        rounds = result.quotient.rounds
+        calls = result.graph.worst(MODEL_CALLS)
+        worst = WorstCase(segments, calls, rounds).solve()
+        return Bounds(
+            model_calls_between_progress=worst.between,
+            model_calls_per_run=worst.per_run,
+            per_reason=self.per_reason(result, segments),
+            witness=self.witness(result, worst),
+            formula=self.formula(result, worst),
+        )
+
+    def per_reason(self, result: Result, segments: Segments) -> Mapping[str, int]:
+        graph = result.graph
+        reasons = dict.fromkeys(row.reason for row in self.table.rows if row.reason)
+        found: dict[str, int] = {}
+        for reason in reasons:
+            weights = graph.worst(f"reason:{reason}")
+            values = WorstCase(segments, weights, None).between()
+            found[reason] = int(values[segments.starts].max())
+        return found
+
+    def witness(self, result: Result, worst: Worst) -> Lasso | None:
+        """Return the steps of a run that attains the worst case, if they lift."""
+        if worst.per_run is not None:
+            lasso, wanted = result.lift(Path(worst.run), dear=True), worst.per_run
+        else:
+            stem = shortest_path(result.graph, worst.start)
+            lasso, wanted = None, worst.between
+            if stem is not None:
+                lasso = result.lift_segment(stem, worst.segment)
+        spent = lasso.cost.get(MODEL_CALLS, 0) if lasso is not None else -1
+        if spent < wanted:
+            self.notes.append("the worst case is an upper bound: no run was replayed")
+            return None
+        return lasso
+
+    def formula(self, result: Result, worst: Worst) -> str:
+        """Return the worst case of a run as a formula in the limit of the rounds."""
+        limit = next(
+            (
+                memory.high
+                for memory in self.table.flat.variables
+                if isinstance(memory, Counter)
+                and memory.name == result.quotient.counter
+            ),
+            "",
+        )
+        value = self.table.limits.get(limit)
+        known = isinstance(value, int) and not isinstance(value, bool)
+        if not known or not worst.slope or worst.per_run is None:
+            return ""
+        rest = worst.per_run - worst.slope * int(value)  # type: ignore[arg-type]
+        return f"{worst.slope} * {limit} {'+' if rest >= 0 else '-'} {abs(rest)}"
+
+
+def _lifted(found: list[Lasso | None]) -> tuple[Lasso, ...] | None:
+    if any(lasso is None for lasso in found):
+        return None
+    return tuple(lasso for lasso in found if lasso is not None)

@@ -1,0 +1,65 @@
+"""From a path in a reduced graph back to steps of the machine as declared.
+
+Reductions drop memory and join rows; what they find counts only when `core.step`, fed
+with the same events, takes the same rows. This is the one place where that is judged.
+"""
+
+from collections.abc import Iterable
+
+from unspiral.engine.check.cycles import Path
+from unspiral.engine.check.graph import Graph
+from unspiral.engine.check.verdict import Lasso
+from unspiral.engine.core.step import Snapshot, Step, initial_snapshot, step
+from unspiral.engine.core.table import Row, Table
+from unspiral.engine.errors import RunError
+
+__all__ = ["lift", "replay"]
+
+
+def replay(
+    table: Table, rows: Iterable[Row], start: Snapshot | None = None
+) -> tuple[Step, ...] | None:
+    """Take the given rows one by one; None if the machine would take another."""
+    snapshot = initial_snapshot(table) if start is None else start
+    steps: list[Step] = []
+    for row in rows:
+        if row.source != snapshot.phase:
+            return None
+        try:
+            taken = step(table, snapshot, row.event)
+        except RunError:
+            return None
+        if taken.row is not row:
+            return None
+        steps.append(taken)
+        snapshot = taken.after
+    return tuple(steps)
+
+
+def lift(table: Table, graph: Graph, path: Path, *, dear: bool = False) -> Lasso | None:
+    """Return the steps of a path, or None if the machine does not take them.
+
+    The loop is taken twice: a loop that can be entered again with what it left behind
+    can be entered for ever, since what it reads is the same each time.
+
+    Args:
+        table: the machine as declared.
+        graph: where the path was found.
+        path: the path.
+        dear: write out the dearest instead of the shortest way through summaries.
+    """
+
+    def rows(edges: tuple[int, ...]) -> list[Row]:
+        found = [graph.edge(number) for number in edges]
+        return [r for e in found for r in (e.dearest if dear else e.rows)]
+
+    stem = replay(table, rows(path.stem))
+    if stem is None:
+        return None
+    if not path.loop:
+        return Lasso(stem)
+    after = stem[-1].after if stem else initial_snapshot(table)
+    once = replay(table, rows(path.loop), after)
+    if not once or replay(table, rows(path.loop), once[-1].after) is None:
+        return None
+    return Lasso(stem, once)

@@ -1,0 +1,120 @@
+"""Laws in the proof: the observer of a law becomes one more variable of the system.
+
+An edge on which the observer moves is split by the observer's state and by those
+predicates of the law that depend on memory, and a broken law is a fault like any other.
+So exploration, slicing and summaries need not know of laws.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+import attrs
+
+from unspiral.engine.check.system import FAULT, Edge, System, Word, satisfiable
+from unspiral.engine.core.language import (
+    FALSE,
+    TRUE,
+    Arith,
+    Assign,
+    Compare,
+    Const,
+    Member,
+    Name,
+    Node,
+    conjunction,
+    encode,
+    negation,
+)
+from unspiral.engine.core.observer import Observer
+from unspiral.engine.core.table import Table
+
+__all__ = ["BROKEN", "OBSERVER", "product"]
+
+OBSERVER = "law.state"  #: the variable that holds the state of the observer
+BROKEN = f"{FAULT}law"  #: the fault of a broken law
+
+
+def product(system: System, observer: Observer, table: Table) -> System:
+    """Multiply a system whose edges are single rows with an observer."""
+    edges = [
+        split
+        for edge in system.edges
+        for split in _split(edge, observer, table, system.words)
+    ]
+    words = system.words
+    if observer.states > 1:
+        words = (*words, Word(OBSERVER, 0, observer.states - 1, 0))
+    return attrs.evolve(system, words=words, edges=tuple(edges))
+
+
+def _split(
+    edge: Edge, observer: Observer, table: Table, words: tuple[Word, ...]
+) -> Iterator[Edge]:
+    if not edge.rows or edge.target.startswith(FAULT):
+        yield edge
+        return
+    predicates = observer.letters[edge.rows[-1].index]
+    for letter, condition in _letters(predicates, table):
+        enabled = conjunction(edge.enabled, condition)
+        if satisfiable(enabled, words):
+            whole = attrs.evolve(edge, enabled=enabled)
+            yield from _moves(whole, observer, letter, table)
+
+
+def _letters(
+    predicates: tuple[Node, ...], table: Table
+) -> Iterator[tuple[int, Node]]:
+    """Return each combination of truth values and when it holds."""
+    encoded = [encode(node, table.scope) for node in predicates]
+    fixed = sum(1 << i for i, node in enumerate(encoded) if node == TRUE)
+    varying = [i for i, node in enumerate(encoded) if node not in {TRUE, FALSE}]
+    for truth in itertools.product((False, True), repeat=len(varying)):
+        letter, condition = fixed, TRUE
+        for i, holds in zip(varying, truth, strict=True):
+            part = encoded[i] if holds else negation(encoded[i])
+            condition = conjunction(condition, part)
+            letter |= int(holds) << i
+        if condition != FALSE:
+            yield letter, condition
+
+
+def _moves(edge: Edge, observer: Observer, letter: int, table: Table) -> Iterator[Edge]:
+    """Return an edge for each way in which the observer moves on a letter."""
+    marked = observer.recurrent is not None and bool(letter >> observer.recurrent & 1)
+    groups: dict[int | str, list[int]] = {}
+    for state in range(observer.states):
+        after = observer.delta[state][letter]
+        ends = edge.target in table.terminals and after in observer.pending
+        if state in observer.bad:
+            continue
+        broken = after in observer.bad or ends
+        groups.setdefault(BROKEN if broken else after - state, []).append(state)
+    for move, states in groups.items():
+        enabled = conjunction(edge.enabled, _in(states, observer))
+        if isinstance(move, str):
+            yield attrs.evolve(edge, enabled=enabled, target=BROKEN, updates=())
+            continue
+        updates = edge.updates
+        if move:
+            value = Arith("+" if move > 0 else "-", Name(OBSERVER), Const(abs(move)))
+            updates = (*updates, Assign(OBSERVER, value))
+        yield attrs.evolve(edge, enabled=enabled, updates=updates, marked=marked)
+
+
+def _in(states: list[int], observer: Observer) -> Node:
+    """Return the condition that the observer is in one of some states."""
+    good = [s for s in range(observer.states) if s not in observer.bad]
+    if states == good:
+        return TRUE
+    name = Name(OBSERVER)
+    if len(states) == 1:
+        return Compare("==", name, Const(states[0]))
+    low, high = states[0], states[-1]
+    if states == list(range(low, high + 1)):
+        parts: list[Node] = []
+        if low > good[0]:
+            parts.append(Compare(">=", name, Const(low)))
+        if high < good[-1]:
+            parts.append(Compare("<=", name, Const(high)))
+        return conjunction(*parts) if parts else TRUE
+    return Member(name, tuple(states))

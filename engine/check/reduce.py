@@ -1,0 +1,177 @@
+"""Reductions: smaller systems with the same answer. Pure; systems to systems.
+
+constants   a variable that no edge writes is its initial value
+slicing     a variable that no condition depends on is removed
+quotient    a variable that only progress writes is dropped; conditions on it are free
+liveness    per phase, which variables can still matter
+
+Constants, slicing and liveness keep every run. The quotient may add runs, so a cycle
+found in it is a candidate until `step` has replayed it; that none is there is a proof
+for every value of the dropped variables at once.
+"""
+
+import functools
+from collections.abc import Mapping
+
+import attrs
+
+from unspiral.engine.check.system import Edge, System, Word, satisfiable
+from unspiral.engine.core.language import (
+    Arith,
+    Assign,
+    Const,
+    Name,
+    Node,
+    free,
+    may,
+    names,
+    substitute,
+)
+
+__all__ = ["Quotient", "fold_constants", "live_names", "quotient", "slice_away"]
+
+
+def fold_constants(system: System) -> System:
+    """Put the initial value in place of every variable that no edge writes."""
+    written = {update.name for edge in system.edges for update in edge.updates}
+    fixed: dict[str, Node | int] = {
+        word.name: word.initial for word in system.words if word.name not in written
+    }
+    if not fixed:
+        return system
+    flags = {name: bool(value) for name, value in fixed.items() if name in system.flags}
+    values = {**fixed, **flags}
+    edges = [
+        attrs.evolve(
+            edge,
+            enabled=substitute(edge.enabled, values),
+            updates=tuple(
+                Assign(u.name, substitute(u.value, values)) for u in edge.updates
+            ),
+        )
+        for edge in system.edges
+    ]
+    kept = tuple(edge for edge in edges if satisfiable(edge.enabled, system.words))
+    return attrs.evolve(system, edges=kept).without(fixed)
+
+
+NOTHING: frozenset[str] = frozenset()
+
+
+def slice_away(system: System, keep: frozenset[str] = NOTHING) -> System:
+    """Remove the variables on which no condition depends, however indirectly.
+
+    Args:
+        system: the system.
+        keep: variables that stay in any case.
+    """
+    needed = keep.union(*(names(edge.enabled) for edge in system.edges))
+    while True:
+        more = needed.union(
+            *(
+                names(update.value)
+                for edge in system.edges
+                for update in edge.updates
+                if update.name in needed
+            )
+        )
+        if more == needed:
+            break
+        needed = more
+    return system.without(w.name for w in system.words if w.name not in needed)
+
+
+@attrs.frozen(eq=False)
+class Quotient:
+    """A system without the variables that only progress writes.
+
+    Attributes:
+        system: the smaller system.
+        dropped: the variables that were dropped.
+        rounds: how many progress edges a run can have at most, or None: some dropped
+            counter is raised by each of them and lowered by none.
+        counter: the name of that counter, or "".
+    """
+
+    system: System
+    dropped: tuple[Word, ...]
+    rounds: int | None
+    counter: str
+
+
+def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
+    """Drop every variable that no edge without progress writes, but those to keep."""
+    # Nobody reads what is written on the way into an end.
+    inner = [e for e in system.edges if not e.progress and e.target in system.phases]
+    kept = {u.name for e in inner for u in e.updates} | keep
+    # What the new value of a kept variable is computed from must be kept as well.
+    while True:
+        more = kept.union(
+            *(names(u.value) for e in system.edges for u in e.updates if u.name in kept)
+        )
+        if more == kept:
+            break
+        kept = more
+    dropped = tuple(word for word in system.words if word.name not in kept)
+    gone = frozenset(word.name for word in dropped)
+    edges = tuple(
+        attrs.evolve(edge, enabled=may(free(edge.enabled, gone), be=True))
+        for edge in system.edges
+    )
+    smaller = attrs.evolve(system, edges=edges).without(gone)
+    rounds, counter = _rounds(system, dropped)
+    return Quotient(smaller, dropped, rounds, counter)
+
+
+def _rounds(system: System, dropped: tuple[Word, ...]) -> tuple[int | None, str]:
+    best: int | None = None
+    name = ""
+    for word in dropped:
+        steps = [_raise(edge, word.name) for edge in system.edges if edge.progress]
+        if word.high is None or not steps or min(steps) < 1:
+            continue
+        rounds = (word.high - word.initial) // min(steps)
+        if best is None or rounds < best:
+            best, name = rounds, word.name
+    return best, name
+
+
+def _raise(edge: Edge, name: str) -> int:
+    """Return by how much an edge surely raises a counter, 0 if that is not known."""
+    for update in edge.updates:
+        match update:
+            case Assign(target, Arith("+", Name(source), Const(int() as amount))):
+                if target == source == name:
+                    return amount
+            case _:
+                pass
+    return 0
+
+
+def live_names(
+    system: System, keep: frozenset[str] = NOTHING
+) -> Mapping[str, frozenset[str]]:
+    """Return, per phase, the variables whose value there can still matter.
+
+    Args:
+        system: the system.
+        keep: variables that matter everywhere.
+    """
+    live: dict[str, frozenset[str]] = dict.fromkeys(system.phases, keep)
+    changed = True
+    while changed:
+        changed = False
+        for edge in reversed(system.edges):
+            after = live.get(edge.target, frozenset())
+            before = live[edge.source] | _needed(edge, after)
+            if before != live[edge.source]:
+                live[edge.source] = before
+                changed = True
+    return live
+
+
+def _needed(edge: Edge, after: frozenset[str]) -> frozenset[str]:
+    updated = {update.name: update.value for update in edge.updates}
+    through = after - updated.keys()
+    read = (names(updated[name]) for name in after & updated.keys())
+    return functools.reduce(frozenset.union, read, names(edge.enabled) | through)

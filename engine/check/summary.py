@@ -1,0 +1,339 @@
+"""Summaries: a nested machine becomes one edge per outcome.
+
+The phases of a nested machine form a region with one entry, in which its own memory
+always starts afresh. For each value of the outer memory that the region reads or
+writes, the region is explored once by a plain search; each way out, with the values it
+leaves behind, becomes one edge that carries its shortest and its dearest sequence of
+rows, so that a trace through it can be written out again.
+
+A region with a cycle that costs something is not summarised: the cycle is then found
+where every other cycle is found.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+import attrs
+
+from unspiral.engine.check.reduce import live_names
+from unspiral.engine.check.system import MODEL_CALLS, Edge, System, Word
+from unspiral.engine.core.declare import Machine
+from unspiral.engine.core.language import (
+    Assign,
+    Compare,
+    Const,
+    Name,
+    Node,
+    conjunction,
+    names,
+    python,
+    substitute,
+)
+from unspiral.engine.core.nest import flatten, nested_phases
+from unspiral.engine.core.table import Row
+
+__all__ = ["regions_of", "summarise"]
+
+_MAX_STATES = 20_000
+_MAX_CONTEXTS = 256
+State: TypeAlias = tuple[str, tuple[int, ...]]
+
+
+def regions_of(machine: Machine) -> dict[str, tuple[str, ...]]:
+    """Return, per nested phase, the phases of its inner machine in the flat machine.
+
+    A machine nested in a nested one belongs to the region of the outermost.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for phase in nested_phases(machine):
+        if phase.runs is not None:
+            inner = flatten(phase.runs)
+            others = [p.name for p in inner.phases if p.name != inner.start_phase]
+            names_inside = (inner.start_phase, *others)
+            found[phase.name] = tuple(f"{phase.name}.{name}" for name in names_inside)
+    return found
+
+
+def summarise(system: System, regions: Mapping[str, tuple[str, ...]]) -> System:
+    """Replace each region that can be summarised by one phase with an edge an outcome.
+
+    Args:
+        system: a system in which the quotient has not yet been taken.
+        regions: the phases of each region, its entry first.
+    """
+    for name, phases in regions.items():
+        region = _Region(system, name, phases)
+        edges = region.edges()
+        if edges is not None:
+            gone = frozenset(phases[1:])
+            system = attrs.evolve(
+                system,
+                phases=tuple(p for p in system.phases if p not in gone),
+                edges=(
+                    *(e for e in system.edges if e.source not in phases),
+                    *edges,
+                ),
+            )
+    return system
+
+
+class _TooLargeError(Exception):
+    """A region that is not worth summarising."""
+
+
+class _Region:
+    """One region being summarised."""
+
+    def __init__(self, system: System, name: str, phases: tuple[str, ...]) -> None:
+        self.prefix = f"{name}."
+        self.phases = frozenset(phases)
+        self.entry = phases[0]
+        inside = [edge for edge in system.edges if edge.source in self.phases]
+        self.names = self.relevant(inside)
+        self.words = tuple(w for w in system.words if w.name in self.names)
+        self.watched = any(e.marked for e in inside if e.target in self.phases)
+        self.moves = {
+            phase: [self.compiled(e) for e in inside if e.source == phase]
+            for phase in phases
+        }
+        self.live = live_names(system)
+
+    def relevant(self, inside: list[Edge]) -> frozenset[str]:
+        found = frozenset[str]().union(*(names(edge.enabled) for edge in inside))
+        stay = [edge for edge in inside if edge.target in self.phases]
+        found = found.union(u.name for edge in stay for u in edge.updates)
+        while True:
+            more = found.union(
+                *(
+                    names(update.value)
+                    for edge in inside
+                    for update in edge.updates
+                    if update.name in found
+                )
+            )
+            if more == found:
+                return found
+            found = more
+
+    def compiled(
+        self, edge: Edge
+    ) -> "tuple[Edge, Callable[[tuple[int, ...]], tuple[int, ...] | None]]":
+        local = {word.name: f"m[{i}]" for i, word in enumerate(self.words)}
+        after = dict(local)
+        for update in edge.updates:
+            if update.name in local:
+                after[update.name] = f"int({python(update.value, local)})"
+        made = f"({', '.join(after.values())}{',' if after else ''})"
+        source = f"lambda m: {made} if {python(edge.enabled, local)} else None"
+        # Emitted from a whitelisted tree, as in `core.step`.
+        return edge, eval(source, {})  # noqa: S307
+
+    def edges(self) -> list[Edge] | None:
+        """Return the edges that stand for the region, or None to leave it as it is."""
+        if self.watched:
+            return None
+        try:
+            contexts = self.contexts()
+            return [edge for each in contexts for edge in self.outcomes(each)]
+        except _TooLargeError:
+            return None
+
+    def own(self, word: Word) -> bool:
+        """Tell whether a variable is the nested machine's own: it starts afresh."""
+        return word.name.startswith(self.prefix)
+
+    def contexts(self) -> list[tuple[int, ...]]:
+        domains: list[Iterable[int]] = []
+        total = 1
+        for word in self.words:
+            if self.own(word):
+                domains.append((word.initial,))
+                continue
+            total *= word.size
+            if not 0 < total <= _MAX_CONTEXTS:
+                raise _TooLargeError
+            domains.append(range(word.low, (word.high or 0) + 1))
+        return list(itertools.product(*domains))
+
+    def outcomes(self, context: tuple[int, ...]) -> list[Edge]:
+        search = _Search(self, context)
+        search.run()
+        when: Node = conjunction(
+            *(
+                Compare("==", Name(word.name), Const(value))
+                for word, value in zip(self.words, context, strict=True)
+                if not self.own(word)
+            )
+        )
+        return [
+            edge
+            for exits in search.exits().values()
+            for edge in self.joined(when, exits)
+        ]
+
+    def joined(self, when: Node, exits: "list[_Exit]") -> list[Edge]:
+        dearest = max(exits, key=lambda e: e.worst.get(MODEL_CALLS, 0))
+        shortest = min(exits, key=lambda e: len(e.rows))
+        worst: dict[str, int] = {}
+        for each in exits:
+            for name, amount in each.worst.items():
+                worst[name] = max(amount, worst.get(name, 0))
+        last = shortest.edge
+        edge = Edge(
+            source=self.entry,
+            target=last.target,
+            enabled=when,
+            updates=shortest.updates,
+            rows=shortest.rows,
+            worst=worst,
+            dearest=dearest.dearest,
+            progress=last.progress,
+            reason=last.reason,
+            marked=last.marked,
+        )
+        if not edge.costs and edge.calls:
+            # A cycle through it may cost or not: both must be seen.
+            return [edge, attrs.evolve(edge, rows=dearest.dearest)]
+        return [edge]
+
+
+@attrs.frozen(eq=False)
+class _Exit:
+    """One way out of a region: the edge taken, what it leaves, and how it got there."""
+
+    edge: Edge
+    updates: tuple[Assign, ...]
+    rows: tuple[Row, ...]
+    dearest: tuple[Row, ...]
+    worst: Mapping[str, int]
+
+
+class _Search:
+    """The exploration of a region for one value of the outer memory."""
+
+    def __init__(self, region: _Region, context: tuple[int, ...]) -> None:
+        self.region = region
+        self.start: State = (region.entry, context)
+        self.ways: dict[State, list[tuple[Edge, State]]] = {}
+        self.order: list[State] = []
+
+    def run(self) -> None:
+        """Explore breadth first, then order the states; a costed cycle is refused."""
+        queue = [self.start]
+        self.ways[self.start] = []
+        for state in queue:
+            if len(queue) > _MAX_STATES:
+                raise _TooLargeError
+            phase, memory = state
+            for edge, move in self.region.moves[phase]:
+                after = move(memory)
+                if after is None:
+                    continue
+                self.ways[state].append((edge, (edge.target, after)))
+                follower = (edge.target, after)
+                if edge.target in self.region.phases and follower not in self.ways:
+                    self.ways[follower] = []
+                    queue.append(follower)
+        self.sort(queue)
+
+    def sort(self, states: list[State]) -> None:
+        """Order the states so that every inner edge points forwards."""
+        waiting = dict.fromkeys(states, 0)
+        for state in states:
+            for _, follower in self.ways[state]:
+                if follower in waiting:
+                    waiting[follower] += 1
+        ready = [state for state in states if not waiting[state]]
+        for state in ready:
+            self.order.append(state)
+            for _, follower in self.ways[state]:
+                if follower in waiting:
+                    waiting[follower] -= 1
+                    if not waiting[follower]:
+                        ready.append(follower)
+        if len(self.order) < len(states):
+            raise _TooLargeError  # a cycle: leave it to the main search
+
+    def exits(self) -> "dict[object, list[_Exit]]":
+        """Return the ways out, those with the same effect together."""
+        names_of_costs = {
+            name
+            for ways in self.ways.values()
+            for edge, _ in ways
+            for name in edge.worst
+        }
+        short = self.paths(lambda edge: -len(edge.rows))
+        dear = self.paths(lambda edge: edge.calls)
+        worst = {
+            name: self.paths(lambda edge, name=name: edge.worst.get(name, 0))
+            for name in names_of_costs
+        }
+        found: dict[object, list[_Exit]] = {}
+        for state in self.order:
+            for edge, (target, memory) in self.ways[state]:
+                if target in self.region.phases:
+                    continue
+                updates = self.left_behind(edge, state[1], memory)
+                each = _Exit(
+                    edge=edge,
+                    updates=updates,
+                    rows=(*self.write_out(short, state, "rows"), *edge.rows),
+                    dearest=(*self.write_out(dear, state, "dearest"), *edge.dearest),
+                    worst={
+                        name: best[state][0] + edge.worst.get(name, 0)
+                        for name, best in worst.items()
+                    },
+                )
+                key = (target, edge.progress, edge.reason, edge.marked, updates)
+                found.setdefault(key, []).append(each)
+        return found
+
+    def paths(
+        self, weight: Callable[[Edge], int]
+    ) -> dict[State, tuple[int, tuple[State, Edge] | None]]:
+        """Return the heaviest path from the entry to each state, by its last edge."""
+        best: dict[State, tuple[int, tuple[State, Edge] | None]] = {
+            self.start: (0, None)
+        }
+        for state in self.order:
+            value = best[state][0]
+            for edge, follower in self.ways[state]:
+                if follower not in self.ways:
+                    continue
+                total = value + weight(edge)
+                if follower not in best or total > best[follower][0]:
+                    best[follower] = (total, (state, edge))
+        return best
+
+    def write_out(
+        self,
+        best: dict[State, tuple[int, tuple[State, Edge] | None]],
+        state: State,
+        which: str,
+    ) -> tuple[Row, ...]:
+        parts: list[tuple[Row, ...]] = []
+        here = best[state][1]
+        while here is not None:
+            state, edge = here
+            parts.append(getattr(edge, which))
+            here = best[state][1]
+        return tuple(row for part in reversed(parts) for row in part)
+
+    def left_behind(
+        self, edge: Edge, before: tuple[int, ...], after: tuple[int, ...]
+    ) -> tuple[Assign, ...]:
+        """Return what a way out assigns: values inside the region, texts outside."""
+        live = self.region.live.get(edge.target, frozenset())
+        own = [word.name for word in self.region.words]
+        read = dict(zip(own, before, strict=True))
+        inside = dict(zip(own, after, strict=True))
+        assigned = {
+            u.name: substitute(u.value, read)
+            for u in edge.updates
+            if u.name not in inside
+        }
+        known: dict[str, Node] = {k: Const(v) for k, v in inside.items() if k in live}
+        return tuple(
+            Assign(name, value) for name, value in sorted({**assigned, **known}.items())
+        )
