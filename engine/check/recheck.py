@@ -57,8 +57,7 @@ class _Judge:
         ends = ((v.name, v.domain) for v in table.variables)
         self.domains = {n: d for n, d in ends if d is not None and len(d) <= CASES}
         self.nodes = [self.read(i) for i in range(len(self.terms))]
-        marked = {name for name, place in certificate.rows.items() if place == -1}
-        live = [r for r in table.rows if r.name not in marked or not self.closed(r)]
+        live = [row for row in table.rows if not self.closed(row)]
         entered = {table.initial}
         for _ in table.phases:
             entered |= {row.target for row in live if row.source in entered}

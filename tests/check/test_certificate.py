@@ -226,3 +226,21 @@ def test_where_there_is_a_certificate_a_naive_search_finds_no_spiral(
 def test_no_machine_that_spirals_has_a_certificate(machine: Machine) -> None:
     if spirals(compile_table(machine)):
         assert certificate_of(machine) is None
+
+
+def test_a_phase_behind_progress_that_is_never_made_is_never_entered() -> None:
+    machine = Machine(
+        "behind",
+        phases=(Phase("ask", ("fine",)), Phase("behind", ("loop",), cost=CALL)),
+        terminals=(Terminal("end"),),
+        memory=(Flag("tried"),),
+        transitions=(
+            Transition("ask", "end", "fine", "tried"),
+            Transition("ask", "end", "fine", "not tried"),
+            Transition("ask", "behind", "fine", "otherwise", progress=True),
+            Transition("behind", "behind", "loop", reason="again"),
+        ),
+    )
+    found = certificate_of(machine)
+    assert found is not None
+    assert found.rows["behind:loop"] == -1

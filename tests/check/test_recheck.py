@@ -73,12 +73,12 @@ def tampered(base: Certificate) -> Iterator[tuple[str, Certificate]]:
                 changed = {**base.limits, name: value}
                 yield f"limit {name}", attrs.evolve(base, limits=changed)
     for name, place in base.rows.items():
-        rest = {k: v for k, v in base.rows.items() if k != name}
-        yield f"rows without {name}", attrs.evolve(base, rows=rest)
+        fewer = {k: v for k, v in base.rows.items() if k != name}
+        yield f"rows without {name}", attrs.evolve(base, rows=fewer)
         for other in range(-2, len(base.terms) + 2):
             if other != place:
-                rows = {**base.rows, name: other}
-                yield f"row {name} at {other}", attrs.evolve(base, rows=rows)
+                moved = {**base.rows, name: other}
+                yield f"row {name} at {other}", attrs.evolve(base, rows=moved)
     yield from tampered_terms(base)
 
 
