@@ -18,6 +18,7 @@ from unspiral.engine.core.findings_trial import (
     Trial,
     Write,
     attempt,
+    undecided,
 )
 from unspiral.engine.core.findings_values import FEW, Domain, Reader, compiled
 from unspiral.engine.core.language import (
@@ -33,6 +34,7 @@ from unspiral.engine.core.language import (
 __all__ = ["Flow", "Landscape"]
 
 _FAR = 10**9
+_WORK = 4_000_000  #: guards that are tried in all; then comes the benefit of the doubt
 _PATIENCE = 12  #: changes of a node before its counters are widened
 
 
@@ -69,6 +71,7 @@ class Flow:
         self._nodes: dict[tuple[int, tuple[LimitValue, ...]], Node] = {}
         self._asked: dict[tuple[int, tuple[int, ...]], Asked] = {}
         self._tried: dict[tuple[object, ...], Trial] = {}
+        self._work = 0
         self._readers: dict[int, Reader] = {}
         self._writes: dict[tuple[str, int], Write] = {}
         self._used: dict[int, tuple[str, ...]] = {}
@@ -128,7 +131,9 @@ class Flow:
         seen = tuple(state.get(name) or domains[name] for name in asked.names)
         key = (asked, seen)
         if key not in self._tried:
-            self._tried[key] = attempt(asked, state, domains)
+            trial = attempt(asked, state, domains) if self._work < _WORK else None
+            self._tried[key] = trial or undecided(asked)
+            self._work += self._tried[key].work
         return self._tried[key]
 
 

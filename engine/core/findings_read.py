@@ -181,12 +181,21 @@ class Reading:
                 place = f"phase {site.prefix}{phase.name}"
                 self.judge.report("misplaced_event", place, problem, cause)
             events = {event.name: event for event in alphabet(phase)}
+            self._twice(site, phase)
             wanted = dict.fromkeys(events or ("",))
             extra = [e for p, e in parts if p == phase.name and e not in wanted]
             for event in (*wanted, *extra):
                 rows = parts.get((phase.name, event), [])
                 doubtful = (phase.name, event) in spoiled or bool(extra and not event)
                 self._group(site, phase, events.get(event), event, rows, doubtful)
+
+    def _twice(self, site: Site, phase: Phase) -> None:
+        told = [event.name for event in phase.events]
+        for name in sorted({each for each in told if told.count(each) > 1}):
+            place = f"phase {site.prefix}{phase.name}"
+            cause = "the later one would replace the earlier"
+            problem = f"event {name} is declared twice"
+            self.judge.report("bad_value", place, problem, cause, fix="name it once")
 
     def _key(
         self, site: Site, row: Transition, spoiled: set[tuple[str, str]]

@@ -17,7 +17,7 @@ from unspiral.engine.core.findings_values import (
 )
 from unspiral.engine.core.language import Node, Value
 
-__all__ = ["Asked", "Moves", "State", "Trial", "Write", "attempt"]
+__all__ = ["Asked", "Moves", "State", "Trial", "Write", "attempt", "undecided"]
 
 State = dict[str, frozenset[Value]]
 Moves = frozenset[tuple[Value, Value]]
@@ -35,6 +35,7 @@ class Trial:
         gap: a combination that no alternative takes, or None.
         overlap: two alternatives and a combination on which both hold, or None.
         offered: whether the event is available on some combination.
+        work: how many guards were tried.
     """
 
     taken: Mapping[int, list[dict[str, Value]]]
@@ -43,6 +44,7 @@ class Trial:
     gap: Env | None = None
     overlap: tuple[int, int, Env] | None = None
     offered: bool = True
+    work: int = 1
 
 
 @attrs.frozen(eq=False)
@@ -59,7 +61,6 @@ class Asked:
 def attempt(asked: Asked, state: State, domains: Mapping[str, Domain]) -> Trial:
     """Try the alternatives of a group on all values that can be there."""
     values: dict[str, tuple[Value, ...]] = {}
-    undecided = _undecided(asked)
     for name in asked.names:
         here = state.get(name)
         found = (
@@ -68,15 +69,16 @@ def attempt(asked: Asked, state: State, domains: Mapping[str, Domain]) -> Trial:
             else points(name, domains[name], asked.nodes)
         )
         if found is None:
-            return undecided
+            return undecided(asked)
         values[name] = found
     combinations = product(values)
     if combinations is None or len(combinations) * len(asked.guards) > 10 * CAP:
-        return undecided
+        return undecided(asked)
     return _count(asked, combinations)
 
 
-def _undecided(asked: Asked) -> Trial:
+def undecided(asked: Asked) -> Trial:
+    """Return the trial that gives every alternative the benefit of the doubt."""
     every = range(len(asked.guards))
     return Trial({i: [{}] for i in every}, frozenset(every), {i: {} for i in every})
 
@@ -110,7 +112,8 @@ def _count(asked: Asked, combinations: list[dict[str, Value]]) -> Trial:
         i: {name: frozenset(env[name] for env in each) for name in each[0]}
         for i, each in taken.items()
     }
-    return Trial(taken, frozenset(alone), met, gap, overlap, offered)
+    work = len(combinations) * (len(asked.guards) + 1)
+    return Trial(taken, frozenset(alone), met, gap, overlap, offered, work)
 
 
 @attrs.frozen(eq=False)
@@ -141,7 +144,7 @@ class Write:
         kept = {
             tuple((n, env[n]) for n in self.needed if n in env) for env in combinations
         }
-        if rest is None or len(rest) * len(kept) > 4 * FEW * FEW:
+        if rest is None or len(rest) * len(kept) > FEW * FEW:
             return None
         found: set[tuple[Value, Value]] = set()
         for part in kept:

@@ -63,7 +63,7 @@ NESTED = Machine(
 def plus(machine: Machine = LOOP, **more: object) -> Machine:
     """Return the machine with more rows, memory, limits ..."""
     joined = {name: (*getattr(machine, name), extra) for name, extra in more.items()}
-    return attrs.evolve(machine, **joined)
+    return attrs.evolve(machine, **joined)  # type: ignore[arg-type]
 
 
 def row(name: str, **changes: object) -> Machine:
@@ -243,6 +243,9 @@ PLANTED = [
           plus(laws=Law("rule", "response", "event == 'failed'"))),
     Plant("bad_value", "three limits to be raised", "row wait, raises",
           row("wait", raises=("max_retries",) * 3)),
+    Plant("bad_value", "an event declared twice", "phase act",
+          attrs.evolve(LOOP, phases=(*LOOP.phases[:2], Phase(
+              "act", ["done", "finished", "done"])))),
     Plant("misplaced_event", "acting without", "row wait",
           attrs.evolve(LOOP, phases=(LOOP.phases[0], Phase("wait", ["over"]),
                                      LOOP.phases[2])), also=("not_total",)),
