@@ -19,14 +19,14 @@ __all__ = [
     "table",
 ]
 
-#: Brackets and backslashes too: DOT gives backslashes a meaning in some attributes.
+#: Backslashes are doubled: DOT replaces escapes in labels too, after the entities.
 _SPECIAL = {
     "&": "&amp;",
     "<": "&lt;",
     ">": "&gt;",
     '"': "&quot;",
     "'": "&#39;",
-    "\\": "&#92;",
+    "\\": "&#92;&#92;",
 }
 
 
@@ -42,12 +42,11 @@ def escaped(text: str) -> Html:
 
 
 def quoted(text: str) -> str:
-    r"""Return a text as a DOT string; backslashes are doubled, so `\N` is no escape.
+    """Return a text as a DOT string.
 
-    The entities that DOT would read in a string are broken by writing their ampersand
-    as one.
+    Backslashes are doubled twice, since DOT replaces escapes in tooltips twice.
     """
-    safe = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
+    safe = text.replace("&", "&amp;").replace("\\", "\\" * 4).replace('"', '\\"')
     return f'"{safe}"'
 
 

@@ -136,8 +136,11 @@ def _best(graph: Graph, theme: Theme, *, system_dot: bool) -> tuple[Layout, byte
         except ToolFailed as error:  # a layout that it cannot do is no candidate
             failure = error
             continue
+        scale = _scale(made)
         bonus = _BOX_BONUS if layout.boxes else 1.0
-        found.append((_scale(made) * bonus, layout, made))
+        found.append((scale * bonus, layout, made))
+        if scale == 1.0:  # it fits as it is
+            break
     if not found and failure is not None:
         raise failure
     _, layout, made = max(found, key=lambda each: each[0])

@@ -73,9 +73,7 @@ _LOOP = Machine(
         Phase("call_model", runs=_ATTEMPT),
         Phase("diagnose", group="recovery"),
         Phase("drain", events=("committed", "nothing"), group="recovery"),
-        Phase(
-            "compact_reactively", events=("shorter", "failed"), group="recovery"
-        ),
+        Phase("compact_reactively", events=("shorter", "failed"), group="recovery"),
         Phase("judge_cut", group="recovery"),
         Phase("after_reply", events=("tools", "text")),
         Phase("run_tools", events=("done", "abort", "hook_stop"), group="tools"),
@@ -145,7 +143,9 @@ _LOOP = Machine(
             reason="collapse_drain_retry",
             layer="context",
         ),
-        Transition("drain", "compact_reactively", "nothing", guard="not reactive_tried"),
+        Transition(
+            "drain", "compact_reactively", "nothing", guard="not reactive_tried"
+        ),
         Transition("drain", "prompt_too_long", "nothing", guard="otherwise"),
         Transition(
             "compact_reactively",
@@ -221,14 +221,65 @@ _GATE = Machine(
     transitions=(
         Transition("locked", "open", "coin"),
         Transition("locked", "jammed", "push", guard="pushes == max_pushes"),
-        Transition(
-            "locked", "locked", "push", guard="otherwise", action="pushes += 1"
-        ),
+        Transition("locked", "locked", "push", guard="otherwise", action="pushes += 1"),
         Transition("open", "locked", "push", action="pushes = 0", progress=True),
     ),
     memory=(Counter("pushes", high="max_pushes"),),
     limits=(Limit("max_pushes", 3, unit="pushes"),),
 )
+
+
+#: Texts that break out of DOT, HTML, XML, Mermaid, Markdown or a terminal, if anything
+#: lets them.
+_HOSTILE = (
+    '"]; evil [label="x',
+    '"; } digraph { evil -> x; "',
+    "</TD></TR></TABLE>> evil [label=<x",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<foreignObject><body onload=alert(1)/></foreignObject>",
+    "]]><script>alert(1)</script><![CDATA[",
+    "--><script>alert(1)</script><!--",
+    "-- > evil <!-- ",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "&#60;script&#62;alert(1)",
+    "&quot; onload=&quot;alert(1)",
+    "' onmouseover='alert(1)",
+    '" onclick="alert(1)',
+    "javascript:alert(1)",
+    '<a href="javascript:alert(1)">x</a>',
+    "\\N \\G \\E \\L \\T \\H",
+    "\\",
+    '\\"',
+    '\\\\"',
+    "line\nbreak",
+    "carriage\rreturn",
+    "tab\there",
+    "null\x00byte",
+    "bell\x07 escape\x1b[31mred\x1b[0m",
+    "\x9b31m C1",
+    "\u202eevil right to left",
+    "\ud800 lone surrogate",
+    "\ufffe noncharacter",
+    "emoji \N{PILE OF POO} and \N{ROMAN NUMERAL THREE}",
+    "%% comment",
+    "%%{init: {'securityLevel': 'loose'}}%%",
+    "s0 --> s1 : evil",
+    "state evil { [*] --> s0 }",
+    "; note right of s0 : evil",
+    "end note",
+    "`code` **bold** _it_ [x](javascript:alert(1)) ![x](y)",
+    "| a | b |",
+    "$x^2$ {{ 7 * 7 }} ${7*7} #{7*7} #35; #lt;",
+    "[bold red]rich[/bold red] :smile: [link=file:///x]y[/link]",
+    "x" * 5_000,
+    "",
+)
+
+
+@pytest.fixture(params=_HOSTILE, ids=[f"text{i}" for i in range(len(_HOSTILE))])
+def hostile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
