@@ -4,8 +4,10 @@ It proposes; it judges nothing. Its texts may hold names from a machine file and
 cleaned where they are shown.
 """
 
-from unspiral.engine.check.verdict import Outcome, Verdict
-from unspiral.engine.core.declare import Limit
+from collections.abc import Iterable
+
+from unspiral.engine.check.verdict import Lasso, Outcome, Verdict
+from unspiral.engine.core.declare import Counter
 from unspiral.engine.core.language import UNLIMITED
 
 __all__ = ["advice"]
@@ -24,11 +26,14 @@ def advice(verdict: Verdict) -> list[str]:
             f"--assume {each}: does the spiral need what it excludes?"
             for each in _excluding(verdict)
         ]
-    if verdict.open_ended:
         tips += [
-            f"--set {limit.name}=N bounds a run that goes on with progress"
-            for limit in _open_limits(verdict)
+            f"--set {each}=N: does the spiral end there?"
+            for each in _open_limits(verdict, verdict.spirals)
         ]
+    tips += [
+        f"--set {each}=N bounds a run that goes on with progress"
+        for each in _open_limits(verdict, verdict.open_ended)
+    ]
     if verdict.verdict is Outcome.UNDETERMINED:
         tips.append("lower the largest limits with --set, or leave out --full")
     if any(limit.reading for limit in table.machine.all_limits):
@@ -57,18 +62,28 @@ def _excluding(verdict: Verdict) -> list[str]:
     ]
 
 
-def _open_limits(verdict: Verdict) -> list[Limit]:
-    """Return the UNLIMITED limits that guards of an open-ended cycle read."""
-    loops = [step.row for lasso in verdict.open_ended for step in lasso.loop]
-    texts = " ".join(f"{row.declared.guard} {row.declared.action}" for row in loops)
-    domains = {
-        getattr(memory, "high", "")
-        for memory in verdict.table.flat.memory
-        if memory.name in texts
+def _open_limits(verdict: Verdict, lassos: Iterable[Lasso]) -> list[str]:
+    """Return the UNLIMITED limits that would end counters which a loop raises."""
+    table = verdict.table
+    raised = {
+        variable.name
+        for lasso in lassos
+        if lasso.loop
+        for variable, first, last in zip(
+            table.variables,
+            lasso.loop[0].before.memory,
+            lasso.loop[-1].after.memory,
+            strict=True,
+        )
+        if variable.kind == "counter" and last > first  # type: ignore[operator]
+    }
+    ends = {
+        memory.high
+        for memory in table.flat.memory
+        if isinstance(memory, Counter) and memory.name in raised
     }
     return [
-        limit
-        for limit in verdict.table.machine.all_limits
-        if verdict.table.limits.get(limit.name) is UNLIMITED
-        and (limit.name in domains or limit.name in texts)
+        limit.name
+        for limit in table.machine.all_limits
+        if table.limits.get(limit.name) is UNLIMITED and limit.name in ends
     ]

@@ -93,7 +93,8 @@ def _details(table: Table, step: Step) -> list[str]:
     row = step.row
     told: list[str] = []
     if row.guard_text == "otherwise":
-        told.append("otherwise: " + "; ".join(_refused(step)))
+        refused = "; ".join(_refused(step))
+        told.append(f"otherwise: {refused}" if refused else "otherwise")
     elif row.guard_text:
         told.append(f"because {clean(row.guard_text)}")
     changes = memory_changes(table, step)
@@ -104,4 +105,6 @@ def _details(table: Table, step: Step) -> list[str]:
 
 
 def _refused(step: Step) -> list[str]:
-    return [f"not ({clean(row.guard_text or 'True')})" for row in step.row.earlier]
+    """Return the guards that did not hold; one that limits switch off says nothing."""
+    texts = (row.guard_text for row in step.row.earlier)
+    return [f"not ({clean(text)})" for text in texts if text != "False"]
