@@ -158,8 +158,9 @@ def _cause(arc: Arc, cycle: list[Arc], landscape: Landscape) -> str:
     }
     own = {name for name in landscape.moves[arc] if name in asked}
     own |= names(arc.guard) if arc.guard is not None else set[str]()
-    level = set(arc.site.names.values()) & asked
-    for near in (own, level, asked):
+    # What a nested machine forgets when it is left was no budget of this row.
+    level = set(arc.site.names.values())
+    for near in (own, level & asked):
         told = [
             _giver(arc, name, cycle, landscape)
             for name in sorted(near & landscape.domains.keys())
