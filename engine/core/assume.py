@@ -1,8 +1,9 @@
 """Assumptions become part of the machine: a rewriting of the declaration.
 
 `at_most` 0 makes the event unavailable while `when` holds. A positive number adds a
-counter that the event raises, that every progress event resets, and at whose end the
-event is unavailable. So proof, bounds and certificate need not know of assumptions.
+counter that the event raises while `when` holds, that every progress event resets, and
+at whose end the event is unavailable while `when` holds. So proof, bounds and
+certificate need not know of assumptions.
 """
 
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from unspiral.engine.core.declare import (
     Phase,
     Transition,
 )
+from unspiral.engine.core.language import OTHERWISE
 from unspiral.engine.errors import UnknownName
 
 __all__ = ["assume"]
@@ -25,8 +27,12 @@ __all__ = ["assume"]
 def assume(machine: Machine, names: Iterable[str]) -> Machine:
     """Return the machine in an environment that keeps the named assumptions.
 
+    Args:
+        machine: a flat machine, so that progress inside a nested one counts as well.
+        names: the names of assumptions.
+
     Raises:
-        UnknownName: no such assumption.
+        UnknownName: no such assumption, or it speaks of no phase or event that is here.
     """
     known = {each.name: each for each in machine.assumptions}
     result = machine
@@ -40,6 +46,7 @@ def assume(machine: Machine, names: Iterable[str]) -> Machine:
 
 
 def _apply(machine: Machine, assumption: Assumption) -> Machine:
+    _require(machine, assumption)
     ghost = f"assumed.{assumption.name}"
     counted = assumption.at_most.strip() != "0"
     room = f"{ghost} < {assumption.at_most}" if counted else ""
@@ -53,31 +60,52 @@ def _apply(machine: Machine, assumption: Assumption) -> Machine:
     )
     if not counted:
         return attrs.evolve(machine, phases=phases)
-    step = f"{ghost} = min({ghost} + 1, {assumption.at_most})"
-    rows = tuple(_count(row, assumption, ghost, step) for row in machine.rows)
+    rows = tuple(
+        each for row in machine.rows for each in _count(row, assumption, ghost)
+    )
     memory = (*machine.memory, Counter(ghost, high=assumption.at_most))
     return attrs.evolve(machine, phases=phases, transitions=rows, memory=memory)
+
+
+def _require(machine: Machine, assumption: Assumption) -> None:
+    where = f"assumption {assumption.name} of machine {machine.name}"
+    acting = {phase.name: phase for phase in machine.phases if phase.events}
+    if assumption.phase not in acting:
+        raise UnknownName("acting phase", assumption.phase, tuple(acting), where)
+    events = tuple(event.name for event in acting[assumption.phase].events)
+    if assumption.event not in events:
+        raise UnknownName("event", assumption.event, events, where)
 
 
 def _restrict(phase: Phase, event: str, condition: str) -> Phase:
     def restricted(each: Event) -> Event:
         if each.name != event:
             return each
-        available = each.available
-        both = f"({available}) and ({condition})" if available else condition
-        return attrs.evolve(each, available=both)
+        return attrs.evolve(each, available=_both(each.available, condition))
 
     return attrs.evolve(phase, events=tuple(restricted(e) for e in phase.events))
 
 
-def _count(
-    row: Transition, assumption: Assumption, ghost: str, step: str
-) -> Transition:
+def _count(row: Transition, assumption: Assumption, ghost: str) -> list[Transition]:
     if row.progress:
-        extra = f"{ghost} = 0"
-    elif (row.source, row.event) == (assumption.phase, assumption.event):
-        extra = step
-    else:
-        return row
-    action = f"{row.action}; {extra}" if row.action.strip() else extra
-    return attrs.evolve(row, action=action)
+        return [_also(row, f"{ghost} = 0")]
+    if (row.source, row.event) != (assumption.phase, assumption.event):
+        return [row]
+    counted = _also(row, f"{ghost} = min({ghost} + 1, {assumption.at_most})")
+    if not assumption.when:
+        return [counted]
+    # An action has no condition, so the row is asked twice: while `when` holds, first.
+    plain = "" if row.guard.strip() == OTHERWISE else row.guard
+    guard = _both(plain, assumption.when)
+    name = f"{row.name}?{assumption.name}"
+    return [attrs.evolve(counted, name=name, guard=guard), row]
+
+
+def _also(row: Transition, more: str) -> Transition:
+    return attrs.evolve(
+        row, action=f"{row.action}; {more}" if row.action.strip() else more
+    )
+
+
+def _both(one: str, two: str) -> str:
+    return f"({one}) and ({two})" if one.strip() else two

@@ -3,8 +3,9 @@
 Of a phase `p` run by a machine `m`, every phase `x` of `m` becomes `p.x` and every
 memory that is not shared `p.name`. A terminal of `m` is an event of `p`: if the outer
 rows for it are a single one that is always taken, it is joined to the inner row that
-ends `m`; otherwise a deciding phase `p.terminal` holds them. On leaving, the inner
-memory returns to its initial values, so that nothing of a visit outlives it.
+ends `m`; otherwise a deciding phase `p.terminal` holds them. What an answer of `p`
+costs is charged to the inner row that ends `m`. On leaving, the inner memory returns to
+its initial values, so that nothing of a visit outlives it.
 """
 
 from collections.abc import Mapping
@@ -44,7 +45,8 @@ def flatten(machine: Machine) -> Machine:
     """Return an equivalent machine in which no phase is run by another machine.
 
     Raises:
-        BadDeclaration: an inner machine shares memory that the outer one lacks.
+        BadDeclaration: an inner machine shares memory that the outer one lacks, or has
+            a limit with the name of memory of the outer one.
     """
     result = machine
     while nested := nested_phases(result):
@@ -118,6 +120,7 @@ class _Inliner:
         )
         if row.target not in self.ends:
             return moved
+        moved = attrs.evolve(moved, cost=_sum(row.cost, self.phase.cost))
         arrivals = self.arrivals[row.target]
         if len(arrivals) != 1 or arrivals[0].guard.strip() not in {"", OTHERWISE}:
             return attrs.evolve(moved, action=_text(action | self.fresh()))
@@ -128,7 +131,7 @@ class _Inliner:
             action=_text(_sequence(action, parse_action(last.action)) | self.fresh()),
             reason=last.reason,
             progress=row.progress or last.progress,
-            cost=_sum(row.cost, last.cost),
+            cost=_sum(moved.cost, last.cost),
             layer=last.layer or row.layer,
             raises=row.raises or last.raises,
         )
@@ -188,6 +191,13 @@ def _inline(outer: Machine, phase: Phase) -> Machine:
                 f"{inner.name} shares memory {memory.name!r}, which is not declared",
                 f"declare {memory.name!r} in {outer.name}",
             )
+    for limit in inner.all_limits:
+        if limit.name in known:
+            raise BadDeclaration(
+                f"machine {outer.name!r}, phase {phase.name!r}",
+                f"memory {limit.name!r} has the name of a limit of {inner.name}",
+                "rename one of them",
+            )
     at = outer.phases.index(phase)
     rows: list[Transition] = []
     placed = False
@@ -232,4 +242,3 @@ def _sequence(first: Mapping[str, Node], then: tuple[Assign, ...]) -> dict[str, 
 def _sum(one: Mapping[str, int], two: Mapping[str, int]) -> dict[str, int]:
     keys = dict.fromkeys((*one, *two))
     return {key: one.get(key, 0) + two.get(key, 0) for key in keys}
-

@@ -255,7 +255,7 @@ def compile_table(
     """
     values = resolve(machine, edition, limits)
     names = tuple(dict.fromkeys(assumptions))
-    flat = flatten(assume(machine, names))
+    flat = assume(flatten(machine), names)
     default = machine.editions[0].name if machine.editions else ""
     return _Compiler(machine, flat, values).table(edition or default, names)
 
