@@ -4,6 +4,7 @@ Knows what has a short form. The text is laid out in blocks, one a table; two in
 machines with the same blocks are the same machine and are written once.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
@@ -121,7 +122,8 @@ class _Book:
             content = machine.name, self.body(machine)
             if content not in self.aliases:
                 taken = set(self.aliases.values())
-                names = [machine.name, *(f"{machine.name}_{i}" for i in range(2, 999))]
+                numbered = (f"{machine.name}_{i}" for i in itertools.count(2))
+                names = itertools.chain([machine.name], numbered)
                 free = next(name for name in names if name not in taken)
                 self.aliases[content] = free
             self.known[id(machine)] = self.aliases[content]

@@ -42,7 +42,7 @@ from unspiral.engine.core.file_fields import Fields, shorten
 from unspiral.engine.core.file_lines import find_line
 from unspiral.engine.core.file_reader import read_machine
 from unspiral.engine.core.file_writer import write_machine
-from unspiral.engine.errors import MachineFileError
+from unspiral.engine.errors import BadValue, MachineFileError
 
 __all__ = ["MAX_FILE", "machine_from_toml", "machine_to_toml"]
 
@@ -86,9 +86,14 @@ def machine_to_toml(machine: Machine) -> str:
     """Write a machine so that reading the text gives an equal one.
 
     Raises:
-        BadValue: it holds a number beyond 1,000,000,000, which no file may hold.
+        BadValue: it holds a number beyond 1,000,000,000, which no file may hold, or
+            nests machines hundreds of levels deep.
     """
-    return write_machine(machine)
+    try:
+        return write_machine(machine)
+    except RecursionError:
+        what, allowed = f"machine {machine.name!r}", "nested less deeply"
+        raise BadValue(what, "many machines, each inside the next", allowed) from None
 
 
 def _parse(text: str, path: str) -> dict[str, object]:

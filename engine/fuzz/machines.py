@@ -60,6 +60,7 @@ def machines(  # noqa: PLR0913 - each part of a machine can be left out
 
     Each compiles and is total: in every reachable snapshot each available event takes
     exactly one row, at least one event is available, and no counter leaves its domain.
+    Parts that no run reaches may occur, as in machines that people write.
     With the default sizes it has fewer than 3,000 reachable snapshots. It shrinks to
     few phases, few rows and plain guards: to the shortest story.
 

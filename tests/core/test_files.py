@@ -142,7 +142,7 @@ def dressed(value: Any, data: st.DataObject) -> Any:
     if isinstance(value, tuple):
         parts = cast("tuple[object, ...]", value)
         return tuple(dressed(each, data) for each in parts)
-    kind = cast("type[Any]", type(value))
+    kind: Any = value.__class__
     if not attrs.has(kind):
         return value
     changes = {

@@ -222,8 +222,13 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "ninety machines, each in the next": (chain(90, "turnstile"), ""),
     "twenty-five doublings": (doubling(25), "too many machines"),
     "memory that nobody lends": (
-        'name = "a"\nphases.b = { runs = "c" }\n[machines.c.memory]\n'
-        'e = { counter = "0..1", shared = true }\n[machines.c.phases]\nd = []',
+        """
+        name = "a"
+        phases.b = { runs = "c" }
+        [machines.c]
+        memory.e = { counter = "0..1", shared = true }
+        phases.d = []
+        """,
         "shares",
     ),
 }
@@ -332,7 +337,16 @@ def small(**changes: object) -> Machine:
     return Machine("small", [Phase("only")], [Terminal("end")], [row])
 
 
+def nested(levels: int) -> Machine:
+    machine = small()
+    for _ in range(levels):
+        machine = Machine("outer", [Phase("run", runs=machine)], [], [])
+    return machine
+
+
 UNWRITABLE = {
+    "two thousand machines, each in the next": nested(2_000),
+    "two hundred machines, each in the next": nested(200),
     "a text that is no UTF-8": small(doc="\ud800"),
     "a number that no file may hold": small(cost={"tokens": 10**20}),
     "a name of a row that is too long": small(name=BIG),
