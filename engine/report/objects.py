@@ -111,7 +111,8 @@ def _law(table: Table, law: LawVerdict) -> dict[str, Json]:
 
 def _bounds(verdict: Verdict) -> dict[str, Json]:
     # Of a machine with a spiral null is the answer; of a cut search it says nothing.
-    bounds = verdict.bounds or Bounds(None, None, {})
+    endless = {reason: None for lasso in verdict.spirals for reason in lasso.reasons}
+    bounds = verdict.bounds or Bounds(None, None, endless)
     witness = bounds.witness
     return {
         "known": verdict.bounds is not None or bool(verdict.spirals),

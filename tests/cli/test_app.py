@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
 
 from unspiral.engine.cli.app import COMMANDS
+from unspiral.engine.core.template import machine_text
 from unspiral.version import __version__
 
 Invoke = Callable[..., Result]
@@ -93,6 +95,57 @@ def test_a_machine_of_a_module_in_the_current_folder_is_found(
 
     assert result.returncode == 0
     assert '"machine": "bounded"' in result.stdout
+
+
+def test_a_machine_file_is_loaded(program: Program, folder: Path) -> None:
+    (folder / "loop.toml").write_text(machine_text("loop"), "utf-8")
+
+    result = program("check", "loop.toml")
+
+    assert result.stdout.startswith("PROVED: loop")
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["name = ", "name = 'x'", "[phases]\n", "\0", "name = '\\u001b[2J'"]
+)
+def test_a_broken_machine_file_is_one_message(
+    program: Program, folder: Path, text: str
+) -> None:
+    (folder / "loop.toml").write_text(text, "utf-8")
+
+    result = program("check", "loop.toml")
+
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: loop.toml")
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show", "loop.toml"),
+        ("check", "loop.toml"),
+        ("explain", "loop", "--machine", "loop.toml"),
+        ("draw", "loop.toml", "-o", "-", "--format", "text"),
+    ],
+)
+def test_no_control_sequence_of_a_machine_file_reaches_the_terminal(
+    program: Program, folder: Path, command: tuple[str, ...]
+) -> None:
+    hostile = '"\\u001b[2J\\u0007\\u202e[red]x[/red]"'
+    text = machine_text("loop").replace('unit = "turns"', f"unit = {hostile}")
+    text = text.replace('doc = "Call the', f'source = {hostile}\ndoc = "\\u001b[2J')
+    text = text.replace(
+        'guard = "otherwise"', f'guard = "otherwise"\ncite = {hostile}', 1
+    )
+    (folder / "loop.toml").write_text(text, "utf-8")
+
+    result = program(*command)
+
+    assert result.returncode == 0, result.stderr
+    said = result.stdout + result.stderr
+    assert all(char == "\n" or char.isprintable() for char in said)
 
 
 def test_the_help_page_imports_nothing_heavy(variables: dict[str, str]) -> None:

@@ -42,9 +42,9 @@ def steps_from(table: Table, snapshot: Snapshot) -> tuple[Step, ...]:
     return tuple(handlers[snapshot.phase, event](snapshot) for event in events)
 
 
-def read_by_guards(table: Table) -> set[str]:
+def read_by_guards(table: Table, also: frozenset[str]) -> set[str]:
     """Return the memory that can decide anything: the rest need not be told apart."""
-    read = {name for node in table.available.values() for name in names(node)}
+    read = {name for node in table.available.values() for name in names(node)} | also
     read |= {name for row in table.rows for name in names(row.guard)}
     while True:
         more = {
@@ -59,8 +59,11 @@ def read_by_guards(table: Table) -> set[str]:
         read |= more
 
 
-def search(table: Table, most: int = 400_000) -> Found:
-    kept = read_by_guards(table)
+def search(
+    table: Table, most: int = 400_000, *, also: frozenset[str] = frozenset()
+) -> Found:
+    """Explore; memory that neither a guard nor `also` reads is not told apart."""
+    kept = read_by_guards(table, also)
     initial = initial_snapshot(table)
     dropped = [
         (i, v.initial) for i, v in enumerate(table.variables) if v.name not in kept
@@ -168,17 +171,17 @@ def broken(table: Table, name: str, most: int = 600_000) -> bool:
     """Tell whether some run breaks a law that forbids."""
     law = next(each for each in table.machine.laws if each.name == name)
     observer = compile_law(law, table)
-    forget = search(table).forget
+    found = search(table, also=observer.names)
+    watcher = Watcher(observer, table)
     seen = {(initial_snapshot(table), 0)}
     waiting = list(seen)
     while waiting:
         state, mode = waiting.pop()
-        for step in steps_from(table, state):
-            watcher = Watcher(observer, table)
+        for step in found.steps[state]:
             watcher.state = mode
             if not watcher.see(step):
                 return True
-            reached = (forget(step.after), watcher.state)
+            reached = (found.forget(step.after), watcher.state)
             if reached not in seen:
                 seen.add(reached)
                 waiting.append(reached)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from unspiral.engine.core.step import initial_snapshot, step
 from unspiral.engine.core.language import UNLIMITED
+from unspiral.engine.core.step import available_events, initial_snapshot, step
 from unspiral.engine.core.table import Table, compile_table
 from unspiral.machines import load
 from unspiral.machines.matrix import KEPT, reset_matrix
@@ -68,8 +68,6 @@ def words(table: Table) -> set[tuple[str, int]]:
 
 
 def available(table: Table, state: Any, event: str | None) -> bool:
-    from unspiral.engine.core.step import available_events
-
     return event is None or event in available_events(table, state)
 
 
@@ -82,7 +80,7 @@ def test_the_recoveries_of_a_refused_prompt_form_six_words_and_four_requests() -
 
 @pytest.mark.parametrize(("kept", "requests"), [(True, 5), (False, 8)])
 def test_an_answer_that_stays_truncated_costs_few_requests(
-    kept: bool, requests: int, plain: Any
+    *, kept: bool, requests: int, plain: Any
 ) -> None:
     table = compile_table(LOOP, None, {"override_kept": kept})
 
@@ -199,7 +197,7 @@ def test_a_reading_changes_its_cells_and_no_other() -> None:
 
 
 REACHING = [
-    ("documented", {"max_rapid_refills": 2, "stop_block_cap": 1}),
+    ("documented", {"max_rapid_refills": 3, "stop_block_cap": 1}),
     ("published", {"max_turns": 2, "token_budget_on": True}),
     ("hardened", {"stop_block_cap": 1, "recovery_budget": 1}),
     ("published", {"autocompact_on": False, "output_cap": 64_000}),

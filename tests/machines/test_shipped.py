@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from unspiral.engine.core.table import compile_table
 from unspiral.engine.core.laws import compile_law
+from unspiral.engine.core.table import compile_table
 from unspiral.engine.errors import UnknownName
 from unspiral.machines import SHIPPED, load, names
 

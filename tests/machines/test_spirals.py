@@ -41,15 +41,6 @@ def small(
     )
 
 
-def spiral(plain: Any, table: Table) -> set[str]:
-    """Return the reasons of the continues that lie on a death spiral."""
-    found = plain.search(table)
-    rows = plain.spiral_rows(found)
-    if not rows:
-        return set()
-    return {"spiral"}
-
-
 def spirals(plain: Any, table: Table) -> bool:
     return bool(plain.spiral_rows(plain.search(table)))
 
@@ -106,7 +97,7 @@ def test_documented_blocks_are_not_bounded_over_turns_of_tools(plain: Any) -> No
 @pytest.mark.parametrize("collapse", [True, False])
 @pytest.mark.parametrize("budget", [True, False])
 def test_hardened_has_no_spiral_under_no_assumption(
-    collapse: bool, budget: bool, plain: Any
+    *, collapse: bool, budget: bool, plain: Any
 ) -> None:
     table = small("hardened", context_collapse=collapse, token_budget_on=budget)
 

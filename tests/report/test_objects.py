@@ -93,6 +93,7 @@ def test_a_spiral_leaves_the_bounds_null_and_known(refuted: Verdict) -> None:
     told = json.loads(json.dumps(verdict_object(refuted)))["bounds"]
 
     assert (told["known"], told["model_calls_per_run"]) == (True, None)
+    assert told["per_reason"] == {"stop_hook_blocking": None}
 
 
 def test_a_cut_search_leaves_the_bounds_unknown(proved: Verdict) -> None:
