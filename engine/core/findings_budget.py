@@ -12,7 +12,7 @@ from typing import TypeVar
 import attrs
 
 from unspiral.engine.core.findings_flow import Landscape
-from unspiral.engine.core.findings_model import Arc
+from unspiral.engine.core.findings_model import Arc, Group
 from unspiral.engine.core.findings_trial import Moves
 from unspiral.engine.core.language import Arith, Const, Name, Node, names
 
@@ -153,11 +153,9 @@ def _sign(arc: Arc, name: str, at: Callable[[Node], Node]) -> str:
 
 def _cause(arc: Arc, cycle: list[Arc], landscape: Landscape) -> str:
     """Say of the memory nearest to a row who gives it back."""
-    asked = {
-        name for each in cycle if each.guard is not None for name in names(each.guard)
-    }
-    own = {name for name in landscape.moves[arc] if name in asked}
-    own |= names(arc.guard) if arc.guard is not None else set[str]()
+    read = {each: _guards(group) for group in landscape.trials for each in group.arcs}
+    asked = {name for each in cycle for name in read[each]}
+    own = read[arc] | {name for name in landscape.moves[arc] if name in asked}
     # What a nested machine forgets when it is left was no budget of this row.
     level = set(arc.site.names.values())
     for near in (own, level & asked):
@@ -168,6 +166,12 @@ def _cause(arc: Arc, cycle: list[Arc], landscape: Landscape) -> str:
         if any(told):
             return "; ".join([each for each in told if each][:3])
     return "no counter is spent on its cycle"
+
+
+def _guards(group: Group) -> frozenset[str]:
+    """Return what the guards of a group, and its event, are asked of."""
+    nodes = [group.available, *(arc.guard for arc in group.arcs)]
+    return frozenset[str]().union(*(names(node) for node in nodes if node is not None))
 
 
 def _giver(arc: Arc, name: str, cycle: list[Arc], landscape: Landscape) -> str:
