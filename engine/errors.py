@@ -28,10 +28,21 @@ Each class builds its message from typed fields: a test reads the fields, a pers
 the text, and no raise site holds prose.
 """
 
-import difflib
-from collections.abc import Iterable
-
 import attrs
+
+from unspiral.engine.error_base import UnspiralError, nearest, suggestion
+from unspiral.engine.run_errors import (
+    CertificateError,
+    Deadlock,
+    EndlessDecision,
+    IllegalEvent,
+    OutOfRange,
+    RecordError,
+    RunError,
+    ScriptError,
+    StuckError,
+    TraceError,
+)
 
 __all__ = [
     "BadDeclaration",
@@ -58,31 +69,10 @@ __all__ = [
     "UnspiralError",
     "UsageError",
     "nearest",
+    "suggestion",
 ]
 
-
 _LONGEST = 100  # characters that a message repeats of what it was given
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name closest to `name`, or "" if none is close."""
-    found = difflib.get_close_matches(name[:100], sorted(known), n=1, cutoff=0.6)
-    return found[0] if found else ""
-
-
-def suggestion(name: str, known: Iterable[str], limit: int = 12) -> str:
-    """Say which name was probably meant and, if there are few, which there are."""
-    names = sorted(known)
-    close = nearest(name, names)
-    meant = f"; did you mean {close!r}?" if close else ""
-    if not names:
-        return f"{meant} (there is none)"
-    listed = ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
-    return f"{meant} (known: {listed})"
-
-
-class UnspiralError(Exception):
-    """The root: `except UnspiralError` catches whatever we raise on purpose."""
 
 
 class DeclarationError(UnspiralError):
@@ -288,194 +278,3 @@ class ToolFailed(UsageError):
         return (
             f"{self.tool} failed: {self.problem[:300].strip() or 'it does not say why'}"
         )
-
-
-class RunError(UnspiralError):
-    """A running machine was answered wrongly, or is itself at fault."""
-
-
-@attrs.define(str=False)
-class IllegalEvent(RunError):
-    """An event that the phase does not offer, or not now. Nothing has changed.
-
-    Attributes:
-        machine: the name of the machine.
-        phase: where the run stands.
-        event: what was sent.
-        allowed: the events available here and now.
-    """
-
-    machine: str
-    phase: str
-    event: str
-    allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        if not self.allowed:
-            return (
-                f"{self.machine}: the run has ended in {self.phase!r}, "
-                f"it takes no event {self.event!r}"
-            )
-        return (
-            f"{self.machine}: phase {self.phase!r} takes no event {self.event!r} now"
-            f"{suggestion(self.event, self.allowed)}"
-        )
-
-
-@attrs.define(str=False)
-class StuckError(RunError):
-    """No alternative applies: the declaration is not total (a fault of the machine).
-
-    Attributes:
-        machine: the name of the machine.
-        phase: where the run stands.
-        event: what was answered, or "" in a deciding phase.
-        memory: the memory at that moment.
-    """
-
-    machine: str
-    phase: str
-    event: str
-    memory: dict[str, int | bool | str]
-
-    def __str__(self) -> str:
-        what = f"event {self.event!r}" if self.event else "a decision"
-        return (
-            f"{self.machine}: no row of phase {self.phase!r} takes {what} with "
-            f"{self.memory}; add an `otherwise` row"
-        )
-
-
-@attrs.define(str=False)
-class OutOfRange(RunError):
-    """An action leaves the domain of a counter (a fault of the machine).
-
-    Attributes:
-        machine: the name of the machine.
-        row: the row whose action it is.
-        counter: the counter.
-        value: what it would become.
-        low: the least value of its domain.
-        high: the greatest value of its domain.
-    """
-
-    machine: str
-    row: str
-    counter: str
-    value: int
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.machine}: row {self.row!r} sets {self.counter} to {self.value}, "
-            f"outside {self.low}..{self.high}; guard the row, or saturate with min/max"
-        )
-
-
-@attrs.define(str=False)
-class EndlessDecision(RunError):
-    """Deciding phases lead to no acting phase and no end (a fault of the machine).
-
-    Attributes:
-        machine: the name of the machine.
-        phase: where the deciding began.
-        decisions: how many were made before it was given up.
-    """
-
-    machine: str
-    phase: str
-    decisions: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.machine}: after {self.decisions:,} decisions from phase "
-            f"{self.phase!r} nobody was asked; some deciding phases form a cycle"
-        )
-
-
-@attrs.define(str=False)
-class Deadlock(RunError):
-    """A phase asks for an event and none is available (a fault of the machine).
-
-    Attributes:
-        machine: the name of the machine.
-        phase: where the run stands.
-        memory: the memory at that moment.
-    """
-
-    machine: str
-    phase: str
-    memory: dict[str, int | bool | str]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.machine}: phase {self.phase!r} offers no event with {self.memory}; "
-            "make one always available"
-        )
-
-
-@attrs.define(str=False)
-class ScriptError(RunError):
-    """A script does not fit the run.
-
-    Attributes:
-        machine: the name of the machine.
-        position: how many events of the script were answered before.
-        phase: where the run stands.
-        event: the event that is not offered, or "" if the script is at its end.
-        allowed: the events available here and now.
-    """
-
-    machine: str
-    position: int
-    phase: str
-    event: str
-    allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        here = f"{self.machine}: the run stands in phase {self.phase!r}"
-        if not self.event:
-            listed = ", ".join(self.allowed)
-            return (
-                f"{here} after all {self.position} events of the script; "
-                f"go on with one of: {listed}"
-            )
-        number = f"event {self.event!r} (number {self.position + 1} of the script)"
-        return f"{here}, which takes no {number}{suggestion(self.event, self.allowed)}"
-
-
-class RecordError(UnspiralError):
-    """A recorded file cannot be used."""
-
-
-@attrs.define(str=False)
-class TraceError(RecordError):
-    """A trace or snapshot that is malformed or belongs to another machine.
-
-    Attributes:
-        problem: what is wrong.
-        line: the line of the file, counted from 1, or 0.
-    """
-
-    problem: str
-    line: int = 0
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.problem}" if self.line else self.problem
-
-
-@attrs.define(str=False)
-class CertificateError(RecordError):
-    """A certificate that does not hold.
-
-    Attributes:
-        field: the part of the certificate that is wrong.
-        problem: what is wrong with it.
-    """
-
-    field: str
-    problem: str
-
-    def __str__(self) -> str:
-        return f"certificate refused, {self.field}: {self.problem}"
