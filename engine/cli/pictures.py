@@ -50,7 +50,7 @@ def _pictures(verdict: Verdict) -> Iterator[tuple[str, Overlay | None]]:
     if verdict.bounds is not None:
         yield "bounds", _bounds(verdict, verdict.bounds)
     for label, lasso in _counterexamples(verdict):
-        yield label, overlay_of(lasso, f"{verdict.table.machine.name}: {label}")
+        yield label, overlay_of(lasso, label)
 
 
 def _bounds(verdict: Verdict, bounds: Bounds) -> Overlay:
@@ -59,8 +59,7 @@ def _bounds(verdict: Verdict, bounds: Bounds) -> Overlay:
         most = bounds.per_reason.get(row.reason)
         if row.reason in bounds.per_reason:
             numbers[row.name] = "unbounded" if most is None else f"at most {most:,}"
-    title = f"{verdict.table.machine.name}: continues between two progress events"
-    return Overlay(numbers=numbers, title=title)
+    return Overlay(numbers=numbers, title="continues between two progress events")
 
 
 def _counterexamples(verdict: Verdict) -> Iterator[tuple[str, Lasso]]:
