@@ -64,6 +64,7 @@ class _Writer:
         }
         self.labels = Labels(graph, theme, groups)
         self.back = back_edges(graph)
+        self.columns = columns(graph, layout.stack)
         self.boxes = 0
         self.slugs: dict[str, str] = {}
 
@@ -86,8 +87,8 @@ class _Writer:
             rankdir=self.layout.direction,
             bgcolor=theme.paper,
             pad="0.2",
-            nodesep="0.14" if self.cards else "0.22",
-            ranksep="0.3" if self.cards else "0.36",
+            nodesep="0.1" if self.cards else "0.22",
+            ranksep="0.24" if self.cards else "0.36",
             fontname=FONT,
             fontsize="10",
             fontcolor=theme.ink,
@@ -133,8 +134,8 @@ class _Writer:
         inside = indent + "  " if drawn else indent
         for name in cluster.nodes:
             yield from self.node(self.nodes[name], inside)
-        if self.layout.stacked:
-            for column in columns(self.graph, cluster):
+        for column in self.columns:
+            if column[0] in cluster.nodes:
                 names = " ".join(self.ids[name] for name in column)
                 yield f"{inside}{{rank=same; {names}}}"
         for inner in cluster.clusters:

@@ -108,8 +108,8 @@ class Labels:
 
     def row(self, edge: Edge) -> list[Html]:
         """Return the lines of a row in a card."""
-        ink = self.ink("faded" if edge.off else edge.mark)
-        quiet = self.theme.faint if ink == self.theme.faint else self.theme.quiet
+        quiet = self.second_ink(edge.mark)
+        ink = quiet if edge.off else self.ink(edge.mark)
         lines = [coloured(line, ink) for line in self.condition(edge)]
         if self.graph.level == "full":
             action = [f"/ {line}" for line in edge.action]

@@ -4,16 +4,16 @@ What a drawing says does not depend on it. Which layout is best is found by tryi
 (`svg`); here are only the choices, and what each needs to know of the graph.
 """
 
-from collections.abc import Iterator
 from typing import Literal as OneOf
 
 import attrs
 
-from unspiral.diagrams.graph import Cluster, Graph
+from unspiral.diagrams.graph import Graph
 
 __all__ = ["Layout", "back_edges", "columns", "layouts"]
 
 _MANY_ROWS = 12
+_STACKS = (1.0, 1.3, 1.7, 2.5)
 _HEAD, _RULE, _GAP = 1.8, 0.35, 1.5  #: heights in lines: of a card's head, and so on
 _SMALL = 0.8  #: the height of a line of small letters
 
@@ -26,18 +26,20 @@ class Layout:
         form: rows on arrows, or in cards.
         direction: top to bottom, or left to right.
         boxes: groups of phases get a box; without it the group is written in the card.
-        stacked: phases of a group stand above each other, as high as the highest card.
+        stack: phases of a group stand above each other, up to so many times the
+            height of the highest card; 0 lets them stand where they may.
     """
 
     form: OneOf["labels", "cards"] = "labels"
     direction: OneOf["TB", "LR"] = "TB"
     boxes: bool = True
-    stacked: bool = False
+    stack: float = 0.0
 
 
 def layouts(graph: Graph) -> tuple[Layout, ...]:
     """Return the layouts worth trying, the most natural one first.
 
+    One without boxes is the last resort, if a layout program fails at all others.
     Labels of arrows push a drawing apart: from about a dozen rows on, only cards fit.
     """
     wordy = graph.level != "overview" and len(graph.edges) > _MANY_ROWS
@@ -46,26 +48,29 @@ def layouts(graph: Graph) -> tuple[Layout, ...]:
     wide, tall = Layout("cards", "LR"), Layout("cards", "TB")
     if not any(box.kind == "group" for box in graph.all_clusters()):
         return wide, tall
-    stacked = attrs.evolve(wide, stacked=True)
-    bare = attrs.evolve(wide, boxes=False)
-    return stacked, wide, bare, attrs.evolve(tall, boxes=False)
+    stacked = [attrs.evolve(wide, stack=stack) for stack in _STACKS]
+    different = {columns(graph, layout.stack): layout for layout in reversed(stacked)}
+    return (*reversed(different.values()), attrs.evolve(tall, boxes=False))
 
 
-def columns(graph: Graph, cluster: Cluster) -> Iterator[tuple[str, ...]]:
-    """Yield the phases of a group that may stand above each other."""
-    if cluster.kind != "group":
-        return
+def columns(graph: Graph, stack: float) -> tuple[tuple[str, ...], ...]:
+    """Return the phases that stand above each other, a column each."""
+    if not stack:
+        return ()
     heights = _heights(graph)
-    room = max(heights.values())
-    column: list[str] = []
-    used = 0.0
-    for name in cluster.nodes:
-        if column and used + heights[name] > room:
-            yield tuple(column)
-            column, used = [], 0.0
-        column.append(name)
-        used += heights[name] + _GAP
-    yield tuple(column)
+    room = stack * max(heights.values())
+    found: list[tuple[str, ...]] = []
+    for cluster in graph.all_clusters():
+        column: list[str] = []
+        used = 0.0
+        for name in cluster.nodes if cluster.kind == "group" else ():
+            if column and used + heights[name] > room:
+                found.append(tuple(column))
+                column, used = [], 0.0
+            column.append(name)
+            used += heights[name] + _GAP
+        found.append(tuple(column))
+    return tuple(column for column in found if len(column) > 1)
 
 
 def _heights(graph: Graph) -> dict[str, float]:

@@ -28,7 +28,6 @@ __all__ = ["MAX_EDGES", "best_layout", "pdf", "png", "svg"]
 MAX_EDGES = 1_000  #: beyond, a layout takes minutes and nobody can read it
 _PNG_DPI = 144
 _LONG, _SHORT = 792.0, 547.0  #: points that an A4 page leaves between its margins
-_BOX_BONUS = 1.25  #: boxes around groups are worth this much of the size
 _FAMILIES = (
     "Helvetica, Arial, 'Liberation Sans', Arimo, 'Nimbus Sans', "
     "'DejaVu Sans Condensed', sans-serif"
@@ -131,14 +130,15 @@ def _best(graph: Graph, theme: Theme, *, system_dot: bool) -> tuple[Layout, byte
     found: list[tuple[float, Layout, bytes]] = []
     failure: ToolFailed | None = None
     for layout in layouts(graph):
+        if found and not layout.boxes:
+            break  # the last resort
         try:
             made = _run(dot_text(graph, theme, layout), "svg", system_dot=system_dot)
         except ToolFailed as error:  # a layout that it cannot do is no candidate
             failure = error
             continue
         scale = _scale(made)
-        bonus = _BOX_BONUS if layout.boxes else 1.0
-        found.append((scale * bonus, layout, made))
+        found.append((scale, layout, made))
         if scale == 1.0:  # it fits as it is
             break
     if not found and failure is not None:
