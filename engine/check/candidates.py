@@ -7,10 +7,9 @@ search.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
 
-from unspiral.engine.check.moves import MOST, Move, Values, moves
+from unspiral.engine.check.moves import MOST, Moves, Values
 from unspiral.engine.core.language import (
     Arith,
     Compare,
@@ -26,8 +25,6 @@ from unspiral.engine.core.table import Row, Table, Variable
 
 __all__ = ["Candidate", "Candidates"]
 
-Moves: TypeAlias = Callable[[Row, tuple[str, ...]], frozenset[Move] | None]
-
 
 class Candidate:
     """One expression over the memory of a table.
@@ -36,11 +33,11 @@ class Candidate:
         text: the expression.
     """
 
-    def __init__(self, node: Node, moves_of: Moves) -> None:
+    def __init__(self, node: Node, moves: Moves) -> None:
         self.text = render(node)
         self._node = node
         self._names = tuple(sorted(names(node)))
-        self._moves = moves_of
+        self._moves = moves
         self._known: dict[Values, int] = {}
         self._effects: dict[tuple[int, bool, bool], tuple[bool, bool]] = {}
 
@@ -72,7 +69,7 @@ class Candidate:
     def _judge(self, row: Row, *, before: bool, after: bool) -> tuple[bool, bool]:
         if before and after and not any(a.name in self._names for a in row.action):
             return False, False
-        pairs = self._moves(row, self._names)
+        pairs = self._moves.of(row, self._names)
         if pairs is None:
             return False, True
         ends = [
@@ -95,25 +92,18 @@ class Candidates:
         simple: over one memory.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._known: dict[tuple[str, tuple[str, ...]], frozenset[Move] | None] = {}
+    def __init__(self, table: Table, moves: Moves) -> None:
+        self._moves = moves
         self._variables = {
             v.name: v
             for v in table.variables
             if v.domain is not None and len(v.domain) <= MOST
         }
         self.simple = tuple(
-            Candidate(node, self._moves_of)
+            Candidate(node, self._moves)
             for variable in self._variables.values()
             for node in _expressions(variable)
         )
-
-    def _moves_of(self, row: Row, of: tuple[str, ...]) -> frozenset[Move] | None:
-        key = row.name, of
-        if key not in self._known:
-            self._known[key] = moves(self._table, row, of)
-        return self._known[key]
 
     def pairs(self, rows: Iterable[Row]) -> tuple[Candidate, ...]:
         """Return candidates over two counters that one of the rows counts together.
@@ -131,7 +121,7 @@ class Candidates:
             ]
             together.update(dict.fromkeys(itertools.permutations(counted, 2)))
         return tuple(
-            Candidate(Arith("+", Arith("*", Const(_size(two)), a), b), self._moves_of)
+            Candidate(Arith("+", Arith("*", Const(_size(two)), a), b), self._moves)
             for one, two in (
                 (self._variables[x], self._variables[y]) for x, y in together
             )

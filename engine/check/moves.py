@@ -10,11 +10,11 @@ The search for a certificate reads this; `recheck` does not, and has its own.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from unspiral.engine.core.language import (
-    FALSE,
     Bool,
     Name,
     Node,
@@ -28,68 +28,120 @@ from unspiral.engine.core.language import (
 from unspiral.engine.core.step import MemoryValue
 from unspiral.engine.core.table import Row, Table
 
-__all__ = ["MOST", "Move", "Values", "moves", "never_taken"]
+__all__ = ["MOST", "Move", "Moves", "Values"]
 
 MOST = 20_000  #: cases that are enumerated for one row and question
 Values: TypeAlias = tuple[MemoryValue, ...]
 Move: TypeAlias = tuple[Values, Values]
 
 
-def moves(table: Table, row: Row, of: tuple[str, ...]) -> frozenset[Move] | None:
-    """Return the pairs (before, after) of some memory over all ways to take a row.
+class Moves:
+    """The moves of one table; what was worked out is kept."""
 
-    Pairs that leave the domain are left out: such a step is an error and ends the run.
-    None means that there are too many cases, or no end of them.
-    """
-    domains = _domains(table)
-    assigned = {assign.name: assign.value for assign in row.action}
-    values = [assigned.get(name, Name(name)) for name in of]
-    core = frozenset(of).union(*(names(value) for value in values))
-    if not core <= domains.keys() or _cases(core, domains) > MOST:
-        return None
-    if not all(_emits(value) for value in values):
-        return None
-    chosen = _connected(_conditions(table, row), core, domains)
-    read = core.union(*(names(each) for each in chosen))
-    images = _images(chosen, (*map(Name, of), *values), read, domains)
-    inside = [frozenset(domains[name]) for name in of]
-    found = ((image[: len(of)], image[len(of) :]) for image in images)
-    return frozenset(
-        (before, after)
-        for before, after in found
-        if all(x in domain for x, domain in zip(after, inside, strict=True))
-    )
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._domains = {
+            v.name: tuple(v.domain)
+            for v in table.variables
+            if v.domain is not None and len(v.domain) <= MOST
+        }
+        self._rows = {row.name: self._conditions(row) for row in table.rows}
+        self._known: dict[tuple[str, tuple[str, ...]], frozenset[Move] | None] = {}
 
+    def of(self, row: Row, memory: tuple[str, ...]) -> frozenset[Move] | None:
+        """Return the pairs (before, after) of some memory over all ways to take a row.
 
-def never_taken(table: Table) -> frozenset[str]:
-    """Return the rows whose condition never holds or whose phase is never entered."""
-    domains = _domains(table)
-    live = [row for row in table.rows if _possible(table, row, domains)]
-    entered = {table.initial}
-    for _ in table.phases:
-        entered |= {row.target for row in live if row.source in entered}
-    taken = {row.name for row in live if row.source in entered}
-    return frozenset(row.name for row in table.rows if row.name not in taken)
+        Pairs that leave the domain are left out: such a step is an error and ends the
+        run. None means that there are too many cases, or no end of them.
+        """
+        key = row.name, memory
+        if key not in self._known:
+            self._known[key] = self._moves(row, memory)
+        return self._known[key]
 
+    @property
+    def never(self) -> frozenset[str]:
+        """Return the rows whose condition never holds or whose phase is never entered.
 
-def _domains(table: Table) -> Mapping[str, tuple[MemoryValue, ...]]:
-    """Return the domain of each memory that has an end."""
-    return {
-        v.name: tuple(v.domain)
-        for v in table.variables
-        if v.domain is not None and len(v.domain) <= MOST
-    }
+        Phases are entered by rows with progress, too.
+        """
+        live = [row for row in self._table.rows if self._possible(row)]
+        entered = {self._table.initial}
+        for _ in self._table.phases:
+            entered |= {row.target for row in live if row.source in entered}
+        taken = {row.name for row in live if row.source in entered}
+        return frozenset(self._rows) - taken
 
+    def _moves(self, row: Row, memory: tuple[str, ...]) -> frozenset[Move] | None:
+        assigned = {assign.name: assign.value for assign in row.action}
+        values = [assigned.get(name, Name(name)) for name in memory]
+        core = frozenset(memory).union(*(names(value) for value in values))
+        if not self._few(core) or not all(_emits(value) for value in values):
+            return None
+        trees = (*map(Name, memory), *values)
+        inside = [frozenset(self._domains[name]) for name in memory]
+        found = (
+            (image[: len(memory)], image[len(memory) :])
+            for image in self._images(row, trees, core)
+        )
+        return frozenset(
+            (before, after)
+            for before, after in found
+            if all(x in domain for x, domain in zip(after, inside, strict=True))
+        )
 
-def _conditions(table: Table, row: Row) -> tuple[Node, ...]:
-    """Return the conjuncts that hold when a row is taken, unbounded memory freed."""
-    parts = [row.guard, *(negation(each.guard) for each in row.earlier)]
-    if row.event is not None:
-        parts.append(table.available[row.source, row.event])
-    dropped = frozenset(table.scope) - _domains(table).keys()
-    whole = conjunction(*(may(free(part, dropped), be=True) for part in parts))
-    items = whole.items if isinstance(whole, Bool) and whole.op == "and" else (whole,)
-    return tuple(item for item in items if _emits(item))
+    def _conditions(self, row: Row) -> tuple[Node, ...]:
+        """Return what holds when a row is taken; unbounded memory may be anything."""
+        parts = [row.guard, *(negation(each.guard) for each in row.earlier)]
+        if row.event is not None:
+            parts.append(self._table.available[row.source, row.event])
+        dropped = frozenset(self._table.scope) - self._domains.keys()
+        whole = conjunction(*(may(free(part, dropped), be=True) for part in parts))
+        items = (
+            whole.items if isinstance(whole, Bool) and whole.op == "and" else (whole,)
+        )
+        return tuple(item for item in items if _emits(item))
+
+    def _possible(self, row: Row) -> bool:
+        """Tell whether no part of a row's condition is a contradiction."""
+        return all(
+            not self._few(names(each))
+            or next(self._images(row, (), names(each)), None) is not None
+            for each in self._rows[row.name]
+        )
+
+    def _few(self, read: frozenset[str]) -> bool:
+        """Tell whether names are bounded and make few enough cases."""
+        if not read <= self._domains.keys():
+            return False
+        return math.prod(len(self._domains[name]) for name in read) <= MOST
+
+    def _connected(self, row: Row, core: frozenset[str]) -> list[Node]:
+        """Return the conditions connected with some names, as far as cases allow."""
+        read = core
+        chosen: list[Node] = []
+        conditions = self._rows[row.name]
+        for each in conditions * len(conditions):  # each may link another
+            linked = not names(each) or bool(names(each) & read)
+            if linked and each not in chosen and self._few(read | names(each)):
+                chosen.append(each)
+                read |= names(each)
+        return chosen
+
+    def _images(
+        self, row: Row, values: tuple[Node, ...], core: frozenset[str]
+    ) -> Iterator[Values]:
+        """Yield the values of some trees over all ways to take a row."""
+        chosen = self._connected(row, core)
+        read = core.union(*(names(each) for each in chosen))
+        local = {name: f"m[{i}]" for i, name in enumerate(sorted(read))}
+        test = " and ".join(python(each, local) for each in chosen) or "True"
+        image = "".join(f"{python(each, local)}, " for each in values)
+        # The source is emitted from whitelisted trees: no text of a user is in it.
+        source = f"lambda cases: (({image}) for m in cases if {test})"
+        yield from eval(source, {"min": min, "max": max})(  # noqa: S307
+            itertools.product(*(self._domains[name] for name in local))
+        )
 
 
 def _emits(node: Node) -> bool:
@@ -99,66 +151,3 @@ def _emits(node: Node) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _possible(
-    table: Table, row: Row, domains: Mapping[str, tuple[MemoryValue, ...]]
-) -> bool:
-    conditions = _conditions(table, row)
-    if FALSE in conditions:
-        return False
-    for condition in conditions:
-        core = names(condition)
-        if _cases(core, domains) > MOST:
-            continue
-        chosen = _connected(conditions, core, domains)
-        read = core.union(*(names(each) for each in chosen))
-        if next(_images(chosen, (), read, domains), None) is None:
-            return False
-    return True
-
-
-def _cases(read: Iterable[str], domains: Mapping[str, tuple[MemoryValue, ...]]) -> int:
-    count = 1
-    for name in read:
-        count *= len(domains[name])
-    return count
-
-
-def _connected(
-    conditions: tuple[Node, ...],
-    core: frozenset[str],
-    domains: Mapping[str, tuple[MemoryValue, ...]],
-) -> tuple[Node, ...]:
-    """Return the conditions connected with some names, as far as cases allow."""
-    read = core
-    chosen: list[Node] = []
-    grown = True
-    while grown:
-        grown = False
-        for condition in conditions:
-            more = read | names(condition)
-            linked = condition not in chosen and bool(names(condition) & read)
-            if linked and _cases(more, domains) <= MOST:
-                chosen.append(condition)
-                read = more
-                grown = True
-    return tuple(chosen)
-
-
-def _images(
-    conditions: tuple[Node, ...],
-    values: tuple[Node, ...],
-    read: frozenset[str],
-    domains: Mapping[str, tuple[MemoryValue, ...]],
-) -> Iterator[tuple[MemoryValue, ...]]:
-    """Yield the values of some trees wherever all conditions hold."""
-    order = sorted(read)
-    local = {name: f"m[{i}]" for i, name in enumerate(order)}
-    test = " and ".join(python(each, local) for each in conditions) or "True"
-    image = "".join(f"{python(each, local)}, " for each in values)
-    # The source is emitted from whitelisted trees: no text of a user is in it.
-    source = f"lambda cases: (({image}) for m in cases if {test})"
-    yield from eval(source, {"min": min, "max": max})(  # noqa: S307
-        itertools.product(*(domains[name] for name in order))
-    )

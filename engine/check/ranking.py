@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from unspiral.engine.check.candidates import Candidate, Candidates
 from unspiral.engine.check.certificate import Certificate, Term, fingerprint
-from unspiral.engine.check.moves import never_taken
+from unspiral.engine.check.moves import Moves
 from unspiral.engine.core.table import Row, Table
 
 __all__ = ["find_certificate"]
@@ -45,12 +45,13 @@ class _Search:
     """One table being ranked."""
 
     def __init__(self, table: Table) -> None:
-        never = never_taken(table)
+        moves = Moves(table)
+        never = moves.never
         self.work = [row for row in table.rows if not row.progress]
         self.rows = {row.name: _NEVER for row in self.work if row.name in never}
         self.remaining = [row for row in self.work if row.name not in never]
         self.terms: list[Term] = []
-        self.candidates = Candidates(table)
+        self.candidates = Candidates(table, moves)
         self.simple = self.candidates.simple
 
     def places(self) -> Mapping[str, int]:
@@ -91,8 +92,9 @@ class _Search:
         """Take a term that counts in a part of one component; the first that does."""
         for component, rows in self.split():
             for part, each in itertools.product(_parts(component), candidates):
-                inside = each.shrink(part, rows)
-                lowered = [row.name for row in rows if each.lowers(row, inside)]
+                near = [r for r in rows if r.source in part or r.target in part]
+                inside = each.shrink(part, near)
+                lowered = [row.name for row in near if each.lowers(row, inside)]
                 if lowered:
                     self.take(Term(each.text, sorted(inside)), lowered)
                     return True
