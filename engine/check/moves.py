@@ -76,7 +76,7 @@ class Moves:
         assigned = {assign.name: assign.value for assign in row.action}
         values = [assigned.get(name, Name(name)) for name in memory]
         core = frozenset(memory).union(*(names(value) for value in values))
-        if not self._few(core) or not all(_emits(value) for value in values):
+        if not self._few(core):
             return None
         trees = (*map(Name, memory), *values)
         inside = [frozenset(self._domains[name]) for name in memory]
@@ -97,10 +97,9 @@ class Moves:
             parts.append(self._table.available[row.source, row.event])
         dropped = frozenset(self._table.scope) - self._domains.keys()
         whole = conjunction(*(may(free(part, dropped), be=True) for part in parts))
-        items = (
+        return (
             whole.items if isinstance(whole, Bool) and whole.op == "and" else (whole,)
         )
-        return tuple(item for item in items if _emits(item))
 
     def _possible(self, row: Row) -> bool:
         """Tell whether no part of a row's condition is a contradiction."""
@@ -142,12 +141,3 @@ class Moves:
         yield from eval(source, {"min": min, "max": max})(  # noqa: S307
             itertools.product(*(self._domains[name] for name in local))
         )
-
-
-def _emits(node: Node) -> bool:
-    """Tell whether a tree can be evaluated: not if it computes with UNLIMITED."""
-    try:
-        python(node, {name: name for name in names(node)})
-    except ValueError:
-        return False
-    return True

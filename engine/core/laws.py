@@ -6,7 +6,7 @@ the automaton of `observer`, which says what patterns and scopes mean. The check
 multiplies the observer with the machine; a `Watcher` follows one run. Pure.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -23,11 +23,11 @@ from unspiral.engine.core.language import (
     Member,
     Name,
     Node,
-    Type,
+    Scope,
     Value,
     check_expression,
     check_guard,
-    fold,
+    computes_with_unlimited,
     parse_expression,
     python,
     replace,
@@ -64,7 +64,7 @@ def compile_law(law: Law, table: Table) -> Observer:
     bound = _bound(law, table)
     scope = law_scope(table)
     conditions = [
-        check_guard(text, scope, f"{table.machine.name}, law {law.name}, {part}")
+        _condition(text, f"{table.machine.name}, law {law.name}, {part}", scope, table)
         for part, text in predicates(law)
     ]
     letters = tuple(
@@ -88,7 +88,7 @@ def compile_law(law: Law, table: Table) -> Observer:
     )
 
 
-def law_scope(table: Table) -> Mapping[str, Type]:
+def law_scope(table: Table) -> Scope:
     """Return the types of all names that a law of this table may use."""
     outer = tuple(phase.name for phase in table.machine.phases)
     phases = tuple(dict.fromkeys((*outer, *table.phases)))
@@ -141,13 +141,21 @@ def _bound(law: Law, table: Table) -> LimitValue:
     return number
 
 
+def _condition(text: str, place: str, scope: Scope, table: Table) -> Node:
+    """Read a condition and put the limits in."""
+    node = substitute(check_guard(text, scope, place), table.limits)
+    if computes_with_unlimited(node):
+        problem = "no number is left here with a limit that is UNLIMITED"
+        raise ExpressionError(place, text, 0, problem)
+    return node
+
+
 def _letter(condition: Node, row: Row, table: Table) -> Node:
     """Return a condition on a step by this row as one on the memory before it."""
     assigned = {assign.name: assign.value for assign in row.action}
     known: dict[str, Node | Value] = {
         f"after.{name}": assigned.get(name, Name(name)) for name in table.scope
     }
-    known |= table.limits
     known |= {
         "event": row.event or "",
         "phase": row.source,
@@ -155,28 +163,23 @@ def _letter(condition: Node, row: Row, table: Table) -> Node:
         "reason": row.reason,
         "progress": row.progress,
     }
-    places = {"phase": row.source, "target": row.target}
+    return substitute(replace(condition, lambda node: _inside(node, row)), known)
 
-    def inside(item: Node, values: Iterable[Value]) -> bool:
-        place = places[item.id] if isinstance(item, Name) else ""
-        return any(place == v or place.startswith(f"{v}.") for v in values)
 
-    def change(node: Node) -> Node | None:
-        match node:
-            case Compare("==" | "!=" as op, Name(name) as item, Const(value)) if (
-                name in places
-            ):
-                return Const(value=inside(item, (value,)) == (op == "=="))
-            case Compare("==" | "!=" as op, Const(value), Name(name) as item) if (
-                name in places
-            ):
-                return Const(value=inside(item, (value,)) == (op == "=="))
-            case Member(Name(name) as item, values) if name in places:
-                return Const(value=inside(item, values))
-            case _:
-                return None
-
-    return fold(substitute(replace(condition, change), known))
+def _inside(node: Node, row: Row) -> Node | None:
+    """Judge a comparison with phases; one that a machine runs is all inside it."""
+    match node:
+        case Compare("==" | "!=" as op, Name("phase" | "target" as which), Const(v)):
+            asked: tuple[Value, ...] = (v,)
+        case Compare("==" | "!=" as op, Const(v), Name("phase" | "target" as which)):
+            asked = (v,)
+        case Member(Name("phase" | "target" as which), asked):
+            op = "=="
+        case _:
+            return None
+    place = row.source if which == "phase" else row.target
+    found = any(place == each or place.startswith(f"{each}.") for each in asked)
+    return Const(value=found == (op == "=="))
 
 
 Test = Callable[[tuple[MemoryValue, ...]], bool]

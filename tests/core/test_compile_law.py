@@ -256,6 +256,13 @@ def test_the_laws_that_a_run_breaks_come_in_the_order_of_declaration() -> None:
     assert found == (BrokenLaw("completes", 3), BrokenLaw("never_retries", 0))
 
 
+def test_a_limit_that_is_unlimited_is_compared_and_never_computed_with() -> None:
+    table = compile_table(LOOP, limits={"few": UNLIMITED})
+    assert letters("turn > few", table) == {}
+    with pytest.raises(ExpressionError):
+        letters("turn - few > 0", table)
+
+
 def test_a_broken_law_stays_broken() -> None:
     table = compile_table(LOOP)
     watcher = Watcher(compile_law(Law("law", "absence", "progress"), table), table)
