@@ -15,6 +15,7 @@ from unspiral.engine.core.declare import (
     limit_text,
 )
 from unspiral.engine.core.language import (
+    OTHERWISE,
     names,
     names_of_action,
     parse_action,
@@ -31,6 +32,7 @@ def row_text(row: Transition) -> str:
     """Return a row as one line of text."""
     event = f": {row.event}" if row.event else ""
     guard = f" when {row.guard}" if row.guard else ""
+    guard = " otherwise" if row.guard.strip() == OTHERWISE else guard
     action = f" / {row.action}" if row.action else ""
     reason = f" [{row.reason}]" if row.reason else ""
     cite = f" ({row.cite})" if row.cite else ""

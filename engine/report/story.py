@@ -7,11 +7,12 @@ line, and that line still names each phase, answer and target.
 from collections.abc import Mapping, Sequence
 
 from unspiral.engine.check.verdict import Lasso
-from unspiral.engine.core.step import Step
+from unspiral.engine.core.step import Step, available_events, initial_snapshot, step
 from unspiral.engine.core.table import Table
+from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
 from unspiral.engine.report.lines import Line, clean
 
-__all__ = ["cost_text", "memory_changes", "story_lines"]
+__all__ = ["cost_text", "ending_lines", "memory_changes", "story_lines"]
 
 
 def cost_text(cost: Mapping[str, int]) -> str:
@@ -34,9 +35,21 @@ def story_lines(table: Table, lasso: Lasso, indent: int = 2) -> list[Line]:
     if lasso.loop:
         lines.append(Line("LOOP, again and again", "bad", indent))
         lines += _steps(table, lasso.loop, len(lasso.stem) + 1, indent)
-    if not lasso.stem and not lasso.loop:
-        lines.append(Line(f"at once, in {clean(table.initial)}", indent=indent))
     return lines
+
+
+def ending_lines(table: Table, lasso: Lasso, indent: int = 2) -> list[Line]:
+    """Say why a run cannot go on after its stem: it is stuck, or out of range."""
+    at = lasso.stem[-1].after if lasso.stem else initial_snapshot(table)
+    words: list[str] = []
+    for event in available_events(table, at) or (None,):
+        try:
+            step(table, at, event)
+        except (StuckError, OutOfRange) as error:
+            words.append(clean(error))
+        except IllegalEvent:
+            words.append(f"phase {clean(at.phase)} offers no event now")
+    return [Line(f"then  {each}", "bad", indent + 5, 6) for each in words]
 
 
 def _steps(table: Table, steps: Sequence[Step], first: int, indent: int) -> list[Line]:

@@ -10,7 +10,7 @@ from unspiral.engine.check.verdict import Lasso, LawVerdict, Outcome, Verdict
 from unspiral.engine.core.declare import Assumption, limit_text
 from unspiral.engine.report.advice import advice
 from unspiral.engine.report.lines import Line, Role, clean, columns
-from unspiral.engine.report.story import cost_text, story_lines
+from unspiral.engine.report.story import cost_text, ending_lines, story_lines
 
 __all__ = ["headline", "outcome_role", "verdict_lines"]
 
@@ -42,8 +42,8 @@ def verdict_lines(verdict: Verdict) -> list[Line]:
     blocks = [
         _answer(verdict),
         *_stories(verdict, "SPIRAL", verdict.spirals, "bad"),
-        *_stories(verdict, "DEADLOCK", verdict.deadlocks, "bad"),
-        *_stories(verdict, "OUT OF RANGE", verdict.out_of_range, "bad"),
+        *_faults(verdict, "DEADLOCK", verdict.deadlocks),
+        *_faults(verdict, "OUT OF RANGE", verdict.out_of_range),
         *_stories(verdict, "OPEN-ENDED", verdict.open_ended, "open"),
         _laws(verdict),
         *_broken_laws(verdict),
@@ -118,6 +118,14 @@ def _stories(
     ]
 
 
+def _faults(verdict: Verdict, kind: str, lassos: Sequence[Lasso]) -> list[list[Line]]:
+    stories = _stories(verdict, kind, lassos, "bad")
+    return [
+        [*story, *ending_lines(verdict.table, lasso)]
+        for story, lasso in zip(stories, lassos, strict=True)
+    ]
+
+
 def _what(lasso: Lasso) -> str:
     parts: list[str] = []
     reasons = tuple(dict.fromkeys(lasso.reasons)) if lasso.loop else ()
@@ -126,10 +134,9 @@ def _what(lasso: Lasso) -> str:
     cost = cost_text({k: v for k, v in lasso.cost.items() if v})
     if cost:
         parts.append(f"{'one round' if lasso.loop else 'it'} costs {cost}")
-    steps = len(lasso.stem), len(lasso.loop)
-    parts.append(
-        f"stem {steps[0]}, loop {steps[1]}" if steps[1] else f"{steps[0]} steps"
-    )
+    stem, loop = len(lasso.stem), len(lasso.loop)
+    length = f"{stem} step{'' if stem == 1 else 's'}"
+    parts.append(f"stem {stem}, loop {loop}" if loop else length)
     return ": " + "; ".join(parts)
 
 

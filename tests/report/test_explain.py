@@ -59,7 +59,7 @@ def test_a_reason_names_its_rows_and_layer(blocked: Machine) -> None:
     text = told(blocked, "stop_hook_blocking")
 
     assert "layer: hooks" in text
-    assert "decide when otherwise -> shape" in text
+    assert "decide otherwise -> shape" in text
 
 
 def test_a_limit_tells_unit_source_editions_and_who_is_bounded(

@@ -5,8 +5,15 @@ from collections.abc import Callable
 import attrs
 
 from unspiral.engine.check.verdict import Bounds, Lasso, Outcome, Verdict
-from unspiral.engine.core.declare import Machine
-from unspiral.engine.core.table import compile_table
+from unspiral.engine.core.declare import (
+    Counter,
+    Machine,
+    Phase,
+    Terminal,
+    Transition,
+)
+from unspiral.engine.core.step import initial_snapshot, step
+from unspiral.engine.core.table import Table, compile_table
 from unspiral.engine.report.lines import plain
 from unspiral.engine.report.verdict_text import headline, verdict_lines
 
@@ -128,13 +135,41 @@ def test_a_cut_search_is_called_no_pass(proved: Verdict) -> None:
     assert "- cut at 10 states" in text
 
 
-def test_a_deadlock_at_the_start_has_a_story_without_steps(refuted: Verdict) -> None:
-    verdict = attrs.evolve(refuted, spirals=(), deadlocks=(Lasso(()),), laws=())
+def faulty(guard: str, action: str) -> Table:
+    """Return a machine that counts to 3, and then goes wrong."""
+    return compile_table(
+        Machine(
+            name="faulty",
+            phases=(Phase("a", events=("go",)), Phase("b")),
+            terminals=(Terminal("end"),),
+            transitions=(
+                Transition("a", "b", "go", action=action),
+                Transition("b", "end", guard=guard),
+            ),
+            memory=(Counter("n", high=3),),
+        )
+    )
 
-    text = text_of(verdict)
 
-    assert "DEADLOCK 1 of 1: 0 steps" in text
-    assert "at once, in shape" in text
+def test_a_deadlock_says_where_the_run_is_stuck(proved: Verdict) -> None:
+    table = faulty("n > 2", "n = 1")
+    lasso = Lasso((step(table, initial_snapshot(table), "go"),))
+
+    text = text_of(attrs.evolve(proved, table=table, deadlocks=(lasso,)))
+
+    assert "DEADLOCK 1 of 1: 1 step\n      1  a: go -> b" in text
+    assert "then  faulty: no row of phase 'b' takes a decision with {'n': 1}" in text
+
+
+def test_a_range_violation_at_the_start_says_which_row_it_is(
+    proved: Verdict,
+) -> None:
+    table = faulty("n > 2", "n += 7")
+
+    text = text_of(attrs.evolve(proved, table=table, out_of_range=(Lasso(()),)))
+
+    assert "OUT OF RANGE 1 of 1: 0 steps" in text
+    assert "row 'a:go' sets n to 7, outside 0..3" in text
 
 
 def test_the_text_has_no_control_character_whatever_a_machine_says(
