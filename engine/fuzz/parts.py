@@ -140,10 +140,10 @@ class Parts(abc.ABC):
     def one_phase(self, index: int, before: Sequence[Phase]) -> Phase:
         """Draw a phase that acts, decides or is run by another machine."""
         name = f"{self.prefix}phase_{index}"
-        form = self.number(0, 5)
+        form = self.number(0, 6)
         inside = [phase.runs for phase in before if phase.runs is not None]
         deeper = self.level < self.options.depth and len(inside) < 2  # noqa: PLR2004
-        if form == 5 and deeper:  # noqa: PLR2004
+        if form >= 5 and deeper:  # noqa: PLR2004
             again = bool(inside) and self.one_in(3)
             return Phase(name, runs=inside[0] if again else self.inner())
         if form >= 3 and index:  # noqa: PLR2004 - the first phase never decides
