@@ -134,11 +134,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "subject" not in metafunc.fixturenames:
         return
     shipped = [machines.load(name) for name in machines.names()]
-    pairs = [
-        (machine, edition)
-        for machine in (ATTEMPT, LOOP, *shipped)
-        for edition in ([each.name for each in machine.editions] or [None])
-    ]
+    pairs: list[tuple[Machine, str | None]] = []
+    for machine in (ATTEMPT, LOOP, *shipped):
+        editions = [each.name for each in machine.editions]
+        pairs += [(machine, edition) for edition in editions or (None,)]
     ids = [f"{machine.name}-{edition or 'plain'}" for machine, edition in pairs]
     metafunc.parametrize("subject", pairs, ids=ids, indirect=True)
 

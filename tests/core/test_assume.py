@@ -181,11 +181,11 @@ def test_an_unknown_assumption_names_the_nearest() -> None:
 
 
 def test_an_assumption_on_what_is_not_there_is_refused() -> None:
-    with pytest.raises(UnknownName, match="no acting phase 'wrok'.*mean 'work'"):
+    with pytest.raises(UnknownName, match=r"no acting phase 'wrok'.*mean 'work'"):
         compile_table(hooked(phase="wrok"), assumptions=["kind"])
     machine = hooked()
     wrong = attrs.evolve(machine.assumptions[0], event="blok")
-    with pytest.raises(UnknownName, match="no event 'blok'.*mean 'block'"):
+    with pytest.raises(UnknownName, match=r"no event 'blok'.*mean 'block'"):
         compile_table(attrs.evolve(machine, assumptions=(wrong,)), assumptions=["kind"])
 
 

@@ -1,6 +1,7 @@
 """The machine of `transitions` takes the rows that `step` takes."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import attrs
 import pytest
@@ -91,9 +92,9 @@ def test_both_interpreters_agree_on_generated_machines(table: Table, seed: int) 
             break
         asks = bool(table.events[here.phase])
         event = environment.answer(table, here) if asks else None
-        mine = outcome(lambda here=here, event=event: step(table, here, event))
+        mine = outcome(partial(step, table, here, event))
 
-        assert outcome(lambda event=event: driver.send(event)) == mine
+        assert outcome(partial(driver.send, event)) == mine
         if not isinstance(mine, Step):
             break
         here = driver.snapshot
