@@ -7,12 +7,24 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-__all__ = ["Progress"]
+__all__ = ["Display", "Progress", "Spinner"]
 
 _PATIENCE = 0.5  #: seconds before there is something to see
 _PAUSE = 0.1  #: seconds between two refreshes
+
+
+class Display(Protocol):
+    """A text that stays in place and changes."""
+
+    def update(self, text: str) -> None:
+        """Show another text."""
+        ...
+
+    def stop(self) -> None:
+        """Remove it."""
+        ...
 
 
 class Progress:
@@ -23,12 +35,14 @@ class Progress:
         *,
         shown: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
+        display: "Callable[[str], Display] | None" = None,
     ) -> None:
         terminal = sys.stderr is not None and sys.stderr.isatty()
         self._shown = terminal if shown is None else shown
         self._clock = clock
         self._next = clock() + _PATIENCE
-        self._status: _Status | None = None
+        self._display = display or Spinner
+        self._status: Display | None = None
 
     def __call__(self, states: int, frontier: int) -> None:
         """Show the numbers, now and then."""
@@ -38,7 +52,7 @@ class Progress:
         self._next = now + _PAUSE
         text = f"{states:,} states explored, {frontier:,} waiting (ctrl-C ends it)"
         if self._status is None:
-            self._status = _Status(text)
+            self._status = self._display(text)
         self._status.update(text)
 
     def __enter__(self) -> Self:
@@ -57,8 +71,8 @@ class Progress:
             self._status = None
 
 
-class _Status:
-    """A spinner with a text, by rich."""
+class Spinner:
+    """A display on standard error, by rich."""
 
     def __init__(self, text: str) -> None:
         from rich.console import Console  # noqa: PLC0415 - only for who waits
@@ -67,7 +81,9 @@ class _Status:
         self._status.start()
 
     def update(self, text: str) -> None:
+        """Show another text."""
         self._status.update(text)
 
     def stop(self) -> None:
+        """Remove it."""
         self._status.stop()
