@@ -2,10 +2,12 @@
 
 Without death spirals the edges without progress form no cycle that costs anything, so
 the most that can be spent from a state until the next progress event is a longest path.
-A whole run is a chain of such segments, at most as many as the counter allows that
-every progress event raises; as soon as one more segment adds the same everywhere, the
-sum is known for every value of that counter's limit.
+A whole run is a chain of segments between edges that raise a bounded counter (`turn`),
+at most as many as that counter allows; as soon as one more segment adds the same
+everywhere, the sum is known for every value of that counter's limit.
 """
+
+import functools
 
 import attrs
 import numpy as np
@@ -13,84 +15,100 @@ import numpy as np
 from unspiral.engine.check.cycles import inside_components
 from unspiral.engine.check.graph import Bools, Graph, Ints
 
-__all__ = ["Segments", "Worst", "WorstCase", "segments_of"]
+__all__ = ["Segments", "WorstCase", "WorstRun", "segments_of"]
 
 _MINUS = np.int64(-(2**60))  # less than any sum
 _MAX_ROUNDS = 100_000
 _MAX_RUN = 200_000  # edges of a witness
-_PATIENCE = 64  # progress events after which a run is taken to have no worst case
 
 
 @attrs.frozen(eq=False)
 class Segments:
-    """The edges without progress, in an order in which longest paths can be summed.
+    """The edges between cuts, in an order in which longest paths can be summed.
 
     Attributes:
         graph: the states.
-        layers: per layer, edges and where the edges of each of its states begin; every
-            edge leads to a state of an earlier layer.
-        heads: per layer, its states.
+        cuts: the edges that end a segment and may begin another.
+        edges: the other edges, those of each layer together; each leads to a state of
+            an earlier layer.
+        layers: per layer, where its edges begin and end in `edges`, its states, and
+            where the edges of each of these begin, counted from the layer's first.
         starts: the states in which a segment may begin.
     """
 
     graph: Graph
-    layers: tuple[tuple[Ints, Ints], ...]
-    heads: tuple[Ints, ...]
+    cuts: Ints
+    edges: Ints
+    layers: tuple[tuple[int, int, Ints, Ints], ...]
     starts: Ints
+
+    @functools.cached_property
+    def targets(self) -> Ints:
+        """Return the followers along `edges`."""
+        return self.graph.targets[self.edges]
+
+    @functools.cached_property
+    def usable(self) -> Bools:
+        """Return, per edge of the graph, whether it is a cut or in order."""
+        mask = np.zeros(self.graph.targets.size, np.bool_)
+        mask[self.edges] = True
+        mask[self.cuts] = True
+        return mask
+
+    @functools.cached_property
+    def cutting(self) -> Bools:
+        """Return, per edge of the graph, whether it is a cut."""
+        mask = np.zeros(self.graph.targets.size, np.bool_)
+        mask[self.cuts] = True
+        return mask
 
     def longest(self, weights: Ints, ends: Ints) -> Ints:
         """Return, per state, the most along a path that ends with a value of `ends`."""
         value = ends.copy()
-        targets = self.graph.targets
-        for heads, (edges, first) in zip(self.heads, self.layers, strict=True):
-            best = np.maximum.reduceat(weights[edges] + value[targets[edges]], first)
-            value[heads] = np.maximum(value[heads], best)
+        ordered = weights[self.edges]
+        targets = self.targets
+        for begin, end, heads, first in self.layers:
+            sums = ordered[begin:end] + value[targets[begin:end]]
+            value[heads] = np.maximum(value[heads], np.maximum.reduceat(sums, first))
         return value
 
+    def onwards(self, weights: Ints, later: Ints, *, stop: bool) -> Ints:
+        """Return, per state, the most if what follows a cut is worth `later`.
 
-@attrs.frozen(eq=False)
-class Worst:
-    """The worst case of one cost.
+        Args:
+            weights: per edge, what it spends.
+            later: per state, what it is worth after a cut.
+            stop: whether the path may end before a cut.
+        """
+        ends = np.full(self.graph.size, 0 if stop else _MINUS, np.int64)
+        gain = weights[self.cuts] + later[self.graph.targets[self.cuts]]
+        np.maximum.at(ends, self.graph.sources[self.cuts], gain)
+        return self.longest(weights, ends)
 
-    Attributes:
-        between: the most from the start, or a progress event, to the next or the end.
-        start: the state in which that segment begins.
-        per_run: the most in a whole run, or None if nothing bounds it.
-        slope: by how much one more progress event raises `per_run`, once that is the
-            same for ever; None if it was not found to be.
-        plan: the edges of a segment and of a run that attain the values.
+
+def segments_of(graph: Graph, cuts: Bools) -> Segments | None:
+    """Order the edges between cuts, or None if a cycle of them costs anything.
+
+    Cycles that cost nothing are left out, since going round adds nothing.
     """
-
-    between: int
-    start: int
-    per_run: int | None
-    slope: int | None
-    segment: tuple[int, ...]
-    run: tuple[int, ...]
-
-
-def segments_of(graph: Graph) -> Segments | None:
-    """Order the edges without progress, or None if some cycle of them remains.
-
-    Cycles that cost nothing are cut: an edge on one is left out, since going round
-    adds nothing.
-    """
-    allowed = ~graph.progress
+    allowed = ~cuts
     ordered = _order(graph, allowed)
     if ordered is None:
         inside, _ = inside_components(graph, allowed)
-        if (inside & graph.costs).any():
+        spends = graph.of_label([bool(e.worst) for e in graph.system.edges], np.bool_)
+        if (inside & spends).any():
             return None
         ordered = _order(graph, allowed & ~inside)
     if ordered is None:
         return None
-    starts = np.unique(np.append(graph.targets[graph.progress], graph.start))
-    return Segments(graph, ordered[0], ordered[1], starts)
+    edges, layers = ordered
+    starts = np.unique(np.append(graph.targets[cuts], graph.start))
+    return Segments(graph, np.flatnonzero(cuts), edges, layers, starts)
 
 
 def _order(
     graph: Graph, allowed: Bools
-) -> tuple[tuple[tuple[Ints, Ints], ...], tuple[Ints, ...]] | None:
+) -> tuple[Ints, tuple[tuple[int, int, Ints, Ints], ...]] | None:
     """Peel off states whose allowed edges all lead to states peeled before."""
     chosen = np.flatnonzero(allowed)
     sources, targets = graph.sources[chosen], graph.targets[chosen]
@@ -100,20 +118,24 @@ def _order(
     out = np.concatenate(([0], np.cumsum(left)))
     ready = np.flatnonzero(left == 0)
     done = ready.size
-    layers: list[tuple[Ints, Ints]] = []
-    heads: list[Ints] = []
+    edges: list[Ints] = []
+    layers: list[tuple[int, int, Ints, Ints]] = []
+    at = 0
     while ready.size:
-        arriving = by_target[_spans(into, ready)]
-        before = sources[arriving]
+        before = sources[by_target[_spans(into, ready)]]
         np.subtract.at(left, before, 1)
         ready = np.unique(before[left[before] == 0])
         if ready.size:
             counts = out[ready + 1] - out[ready]
             first = np.concatenate(([0], np.cumsum(counts[:-1])))
-            layers.append((chosen[_spans(out, ready)], first))
-            heads.append(ready)
+            edges.append(chosen[_spans(out, ready)])
+            layers.append((at, at + edges[-1].size, ready, first))
+            at += edges[-1].size
             done += ready.size
-    return (tuple(layers), tuple(heads)) if done == graph.size else None
+    if done < graph.size:
+        return None
+    whole = np.concatenate(edges) if edges else np.zeros(0, np.int64)
+    return whole, tuple(layers)
 
 
 def _spans(first: Ints, which: Ints) -> Ints:
@@ -124,158 +146,147 @@ def _spans(first: Ints, which: Ints) -> Ints:
     return np.arange(total) + jumps
 
 
-class WorstCase:
-    """The computation of one worst case over given segments.
+def _follow(
+    segments: Segments, weights: Ints, state: int, value: Ints, later: Ints | None
+) -> tuple[int, ...]:
+    """Return the edges of a worst segment from a state; its last may be a cut.
 
     Args:
-        segments: the ordered edges without progress.
+        segments: the order.
         weights: per edge, what it spends.
-        rounds: how many progress events a run can have at most, or None.
+        state: where it begins.
+        value: per state, the most that can be spent from it.
+        later: what each state is worth after a cut; None: no cut is taken.
+    """
+    edges: list[int] = []
+    graph = segments.graph
+    while value[state] > 0:
+        here = np.arange(graph.first[state], graph.first[state + 1])
+        cuts = segments.cutting[here]
+        onward = value[graph.targets[here]]
+        if later is not None:
+            onward = np.where(cuts, later[graph.targets[here]], onward)
+        fits = segments.usable[here] & (weights[here] + onward == value[state])
+        if later is None:
+            fits &= ~cuts
+        edge = int(here[np.argmax(fits)])
+        edges.append(edge)
+        if segments.cutting[edge]:
+            break
+        state = int(graph.targets[edge])
+    return tuple(edges)
+
+
+class WorstCase:
+    """The most that one segment can spend.
+
+    Attributes:
+        value: the most.
+        start: the state in which such a segment begins.
     """
 
-    def __init__(self, segments: Segments, weights: Ints, rounds: int | None) -> None:
+    def __init__(self, segments: Segments, weights: Ints) -> None:
+        self.segments = segments
+        self.weights = weights
+        self.nothing = np.zeros(segments.graph.size, np.int64)
+        self.values = segments.onwards(weights, self.nothing, stop=True)
+        self.start = int(segments.starts[np.argmax(self.values[segments.starts])])
+        self.value = int(self.values[self.start])
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Return the edges of a segment that attains it."""
+        start, values = self.start, self.values
+        return _follow(self.segments, self.weights, start, values, self.nothing)
+
+
+class WorstRun:
+    """The most that a whole run with a bounded number of cuts can spend.
+
+    Attributes:
+        total: the most.
+        slope: by how much one more cut raises it once that is the same for ever, or
+            None if it was not found to be.
+        edges: the edges of a run that attains it.
+    """
+
+    def __init__(self, segments: Segments, weights: Ints, rounds: int) -> None:
         self.segments = segments
         self.graph = segments.graph
         self.weights = weights
-        self.rounds = rounds
-        self.steps = np.flatnonzero(self.graph.progress)
-        self.usable = self.graph.progress.copy()
-        for edges, _ in segments.layers:
-            self.usable[edges] = True
+        self.hubs = self._hubs()
+        self.slope: int | None = None
+        self.levels = self._levels(min(rounds, _MAX_ROUNDS))
+        level = rounds if self.slope is not None else len(self.levels) - 1
+        self.total, self.edges = self._walk(level)
 
-    def solve(self) -> Worst:
-        """Compute the worst case."""
-        between = self.between()
-        starts = self.segments.starts
-        start = int(starts[np.argmax(between[starts])])
-        segment = self.follow(start, between, np.zeros(self.graph.size, np.int64))
-        worst = int(between[start])
-        levels, slope, ends = self.levels()
-        if not ends:
-            return Worst(worst, start, None, None, segment, ())
-        total, run = self.whole(levels, slope)
-        return Worst(worst, start, total, slope, segment, run)
-
-    def between(self) -> Ints:
-        """Return, per state, the most until the next progress event or the end."""
-        return self.onwards(np.zeros(self.graph.size, np.int64), stop=True)
-
-    def onwards(self, later: Ints, *, stop: bool) -> Ints:
-        """Return, per state, the most if the next progress event is worth `later`."""
-        ends = np.full(self.graph.size, 0 if stop else _MINUS, np.int64)
-        gain = self.weights[self.steps] + later[self.graph.targets[self.steps]]
-        np.maximum.at(ends, self.graph.sources[self.steps], gain)
-        return self.segments.longest(self.weights, ends)
-
-    def levels(self) -> tuple[list[Ints], int | None, bool]:
-        """Return the values with at most 0, 1, ... progress events.
-
-        Also by how much one more event raises them from the last on (None: not
-        known to be the same for ever), and whether a run has a worst case at all.
-        """
+    def _levels(self, rounds: int) -> list[Ints]:
+        """Return the values with at most 0, 1, ... cuts, until they rise evenly."""
         nothing = np.zeros(self.graph.size, np.int64)
         levels = [self.segments.longest(self.weights, nothing)]
-        hubs = self.hubs()
-        rounds = _PATIENCE if self.rounds is None else min(self.rounds, _MAX_ROUNDS)
-        while self.steps.size and len(levels) <= rounds:
+        if not self.hubs.size:
+            rounds = min(rounds, 1)
+        while len(levels) <= rounds:
             later = levels[-1]
-            levels.append(self.onwards(later, stop=True))
-            if (levels[-1] == later).all():
-                return levels, 0, True
-            rise = levels[-1][hubs] - later[hubs]
-            if rise.size and (rise == rise[0]).all() and self.carried(levels, hubs):
-                return levels, int(rise[0]), self.rounds is not None
-        return levels, None, len(levels) - 1 == self.rounds or not self.steps.size
+            levels.append(self.segments.onwards(self.weights, later, stop=True))
+            if not self.hubs.size:
+                break
+            rise = levels[-1][self.hubs] - later[self.hubs]
+            if (rise == rise[0]).all() and self._carried(levels):
+                self.slope = int(rise[0])
+                break
+        return levels
 
-    def carried(self, levels: list[Ints], hubs: Ints) -> bool:
-        """Tell whether at every hub a worst path goes on to another progress event.
+    def _carried(self, levels: list[Ints]) -> bool:
+        """Tell whether at every hub a worst path goes on to another cut.
 
-        Then one more event adds the same again, for ever.
+        Then one more cut adds the same again, for ever.
         """
         kept = np.full(self.graph.size, _MINUS, np.int64)
-        kept[hubs] = levels[-2][hubs]
-        only_on = self.onwards(kept, stop=False)
-        return bool((only_on[hubs] == levels[-1][hubs]).all())
+        kept[self.hubs] = levels[-2][self.hubs]
+        only_on = self.segments.onwards(self.weights, kept, stop=False)
+        return bool((only_on[self.hubs] == levels[-1][self.hubs]).all())
 
-    def hubs(self) -> Ints:
-        """Return the states after progress from which more progress can be made."""
+    def _hubs(self) -> Ints:
+        """Return the states after a cut from which another cut can be reached."""
         nothing = np.zeros(self.graph.size, np.int64)
-        can = self.onwards(nothing, stop=False) >= 0
-        after = np.unique(self.graph.targets[self.steps])
+        can = self.segments.onwards(self.weights, nothing, stop=False) >= 0
+        after = np.unique(self.graph.targets[self.segments.cuts])
         return after[can[after]]
 
-    def whole(self, levels: list[Ints], slope: int | None) -> tuple[int, tuple[int, ...]]:
-        """Return the most of a whole run and the edges of one that attains it."""
-        known = len(levels) - 1
-        level = known if self.rounds is None or slope is None else self.rounds
-        far = _Far(self, levels, slope or 0) if level > known else None
+    def _walk(self, level: int) -> tuple[int, tuple[int, ...]]:
         run: list[int] = []
         state = self.graph.start
         total: int | None = None
         while True:
-            if far is not None and level > known:
-                value, later = far.values(level, state)
-            else:
-                value, later = levels[level], levels[level - 1] if level else None
+            value, later = self._values(level, state)
             total = int(value[state]) if total is None else total
-            part = self.follow(state, value, later)
+            part = _follow(self.segments, self.weights, state, value, later)
             run += part
-            if not part or not self.graph.progress[part[-1]] or len(run) > _MAX_RUN:
+            if not part or not self.segments.cutting[part[-1]] or len(run) > _MAX_RUN:
                 return total, tuple(run)
             state = int(self.graph.targets[part[-1]])
             level -= 1
 
-    def follow(self, state: int, value: Ints, later: Ints | None) -> tuple[int, ...]:
-        """Return the edges of a worst segment from a state; its last may be progress.
+    def _values(self, level: int, state: int) -> tuple[Ints, Ints | None]:
+        """Return the values with so many cuts to come, and those after the next."""
+        known = len(self.levels) - 1
+        if level <= known:
+            later = self.levels[level - 1] if level else None
+            return self.levels[level], later
+        if np.isin(state, self.hubs):
+            return self._steady
+        later = self._shifted(level - 1 - known)
+        return self.segments.onwards(self.weights, later, stop=True), later
 
-        Args:
-            state: where it begins.
-            value: per state, the most that can be spent from it.
-            later: what each state is worth after a progress edge; None: none is taken.
-        """
-        edges: list[int] = []
-        graph = self.graph
-        while value[state] > 0:
-            here = np.arange(graph.first[state], graph.first[state + 1])
-            ahead = graph.progress[here]
-            onward = value[graph.targets[here]]
-            if later is not None:
-                onward = np.where(ahead, later[graph.targets[here]], onward)
-            fits = self.usable[here] & (self.weights[here] + onward == value[state])
-            if later is None:
-                fits &= ~ahead
-            edge = int(here[np.argmax(fits)])
-            edges.append(edge)
-            if graph.progress[edge]:
-                break
-            state = int(graph.targets[edge])
-        return tuple(edges)
-
-
-class _Far:
-    """The values with so many events to come that one more adds the same everywhere.
-
-    Seen from a hub the next segment is then always the same, so it is computed once.
-    """
-
-    def __init__(self, case: WorstCase, levels: list[Ints], slope: int) -> None:
-        self.case = case
-        self.last = levels[-1]
-        self.known = len(levels) - 1
-        self.slope = slope
-        self.hubs = case.hubs()
-        self.ahead = self.shifted(1)
-        self.value = case.onwards(self.ahead, stop=True)
-
-    def shifted(self, more: int) -> Ints:
-        """Return the last values with `more - 1` further events at the hubs."""
-        later = self.last.copy()
-        later[self.hubs] += self.slope * (more - 1)
+    def _shifted(self, more: int) -> Ints:
+        """Return the last values with `more` further cuts at the hubs."""
+        later = self.levels[-1].copy()
+        later[self.hubs] += (self.slope or 0) * more
         return later
 
-    def values(self, level: int, state: int) -> tuple[Ints, Ints]:
-        """Return the values at a level, and those after the next progress event."""
-        if np.isin(state, self.hubs):
-            return self.value, self.ahead
-        later = self.shifted(level - self.known)
-        return self.case.onwards(later, stop=True), later
+    @functools.cached_property
+    def _steady(self) -> tuple[Ints, Ints]:
+        """Return what a hub sees when many cuts are to come: always the same way."""
+        later = self._shifted(0)
+        return self.segments.onwards(self.weights, later, stop=True), later

@@ -52,9 +52,7 @@ def check(  # noqa: PLR0913 - every argument is one switch of the command line
     """
     begin = time.perf_counter()
     table = compile_table(machine, edition, limits, assumptions)
-    verdict = check_table(
-        table, full=full, laws=laws, memory=memory, progress=progress
-    )
+    verdict = check_table(table, full=full, laws=laws, memory=memory, progress=progress)
     seconds = time.perf_counter() - begin
     return attrs.evolve(verdict, findings=validate(machine), seconds=seconds)
 

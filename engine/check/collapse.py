@@ -71,9 +71,7 @@ def collapse(system: System) -> System:
     return attrs.evolve(system, phases=tuple(phases), edges=edges)
 
 
-def _without(
-    phase: str, edges: tuple[Edge, ...], system: System
-) -> list[Edge] | None:
+def _without(phase: str, edges: tuple[Edge, ...], system: System) -> list[Edge] | None:
     """Return the edges with a phase joined away, or None if it had better stay."""
     into = [edge for edge in edges if edge.target == phase]
     out = [edge for edge in edges if edge.source == phase]
@@ -100,8 +98,7 @@ def _joinable(first: Edge, second: Edge) -> bool:
         return False
     # What is spent after a progress event must not count before it.
     late = first.progress and bool(second.worst)
-    early = second.progress and bool(first.worst) and bool(first.progress)
-    return not (late or early or len(first.rows) + len(second.rows) > _LONGEST)
+    return not (late or len(first.rows) + len(second.rows) > _LONGEST)
 
 
 def _join(first: Edge, second: Edge) -> Edge:
@@ -125,4 +122,3 @@ def _join(first: Edge, second: Edge) -> Edge:
         reason=first.reason or second.reason,
         marked=first.marked or second.marked,
     )
-

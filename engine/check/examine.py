@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
-from unspiral.engine.check.bounds import Segments, Worst, WorstCase, segments_of
+from unspiral.engine.check.bounds import Segments, WorstCase, WorstRun, segments_of
 from unspiral.engine.check.cycles import Path, lassos, shortest_path
 from unspiral.engine.check.explore import Cut, Exploration, explore
-from unspiral.engine.check.reduce import Quotient, fold_constants
+from unspiral.engine.check.reduce import Quotient, fold_constants, undropped
 from unspiral.engine.check.search import Result, Search
 from unspiral.engine.check.system import FAULT, MODEL_CALLS
 from unspiral.engine.check.verdict import Bounds, Lasso, Outcome, Verdict
@@ -28,6 +28,7 @@ from unspiral.engine.core.step import (
 from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
 
 __all__ = ["Examination"]
+
 
 @attrs.frozen(eq=False)
 class _Faults:
@@ -67,6 +68,13 @@ class Examination:
             cut = result.cut or Cut("a cycle was found that does not lift", 0)
             return self.undetermined(cut, result.transitions)
         sizes = counted or result
+        bounds = None if faults.spirals else self.bounds(result)
+        open_ended = self.open_ended(result)
+        if result.quotient.dropped and (open_ended is None or not self.exact(bounds)):
+            finer = self.search.reduced(self.search.system, drop=False)
+            if finer.cut is None:
+                bounds = None if faults.spirals else self.bounds(finer)
+                open_ended = self.open_ended(finer)
         return Verdict(
             table=self.table,
             verdict=Outcome.REFUTED if faults.any else Outcome.PROVED,
@@ -74,11 +82,22 @@ class Examination:
             transitions=sizes.transitions,
             seconds=0.0,
             spirals=faults.spirals,
-            open_ended=self.open_ended(result),
+            open_ended=open_ended or (),
             deadlocks=faults.deadlocks,
             out_of_range=faults.out_of_range,
-            bounds=None if faults.spirals else self.bounds(result),
-            notes=(*self.notes, *faults.rows),
+            bounds=bounds,
+            notes=(*self.notes, *faults.rows, *self.remarks(bounds)),
+        )
+
+    def exact(self, bounds: Bounds | None) -> bool:
+        """Tell whether a run that attains the worst case was replayed."""
+        return bounds is None or bounds.witness is not None
+
+    def remarks(self, bounds: Bounds | None) -> tuple[str, ...]:
+        if self.exact(bounds):
+            return ()
+        return (
+            "the worst case is an upper bound: no run that attains it was replayed",
         )
 
     def undetermined(self, cut: Cut, transitions: int) -> Verdict:
@@ -96,7 +115,7 @@ class Examination:
 
     @functools.cached_property
     def unreduced(self) -> Quotient:
-        return Quotient(fold_constants(self.search.system), (), None, "")
+        return undropped(fold_constants(self.search.system))
 
     def count(self) -> Exploration:
         """Count the states and transitions of the machine, nothing reduced."""
@@ -172,65 +191,72 @@ class Examination:
             return False
         return False
 
-    def open_ended(self, result: Result) -> tuple[Lasso, ...]:
-        """Return a lasso per reason by which progress can go on without any limit."""
+    def open_ended(self, result: Result) -> tuple[Lasso, ...] | None:
+        """Return a lasso per reason by which progress can go on without any limit.
+
+        None if one was found that does not lift.
+        """
         graph = result.graph
-        if result.quotient.rounds is not None:
-            return ()
-        found: list[Lasso] = []
-        everything = np.ones(graph.targets.size, np.bool_)
+        found: list[Lasso | None] = []
+        endless = ~result.counted
         progress = [e for e in graph.system.edges if e.progress]
         for reason in dict.fromkeys(e.reason for e in progress):
             chosen = [e.progress and e.reason == reason for e in graph.system.edges]
-            required = graph.of_label(chosen, np.bool_)
-            for path in lassos(graph, everything, required)[:1]:
-                lasso = result.lift(path)
-                if lasso is not None:
-                    found.append(lasso)
-        return tuple(found)
+            required = endless & graph.of_label(chosen, np.bool_)
+            for path in lassos(graph, endless, required)[:1]:
+                found.append(result.lift(path))
+        return _lifted(found)
 
     def bounds(self, result: Result) -> Bounds | None:
         """Return the worst cases; None if cycles without cost stand in the way."""
-        segments = segments_of(result.graph)
-        if segments is None:
+        graph = result.graph
+        apart = segments_of(graph, graph.progress)
+        if apart is None:
             return None
-        rounds = result.quotient.rounds
-        calls = result.graph.worst(MODEL_CALLS)
-        worst = WorstCase(segments, calls, rounds).solve()
+        between = WorstCase(apart, graph.worst(MODEL_CALLS))
+        per_run = self.per_run(result, apart)
         return Bounds(
-            model_calls_between_progress=worst.between,
-            model_calls_per_run=worst.per_run,
-            per_reason=self.per_reason(result, segments),
-            witness=self.witness(result, worst),
-            formula=self.formula(result, worst),
+            model_calls_between_progress=between.value,
+            model_calls_per_run=None if per_run is None else per_run.total,
+            per_reason=self.per_reason(result, apart),
+            witness=self.witness(result, between, per_run),
+            formula=self.formula(result, per_run),
         )
 
-    def per_reason(self, result: Result, segments: Segments) -> Mapping[str, int]:
+    def per_run(self, result: Result, apart: Segments) -> WorstRun | None:
+        """Return the worst case of a whole run, or None if nothing bounds it."""
         graph = result.graph
-        reasons = dict.fromkeys(row.reason for row in self.table.rows if row.reason)
-        found: dict[str, int] = {}
-        for reason in reasons:
-            weights = graph.worst(f"reason:{reason}")
-            values = WorstCase(segments, weights, None).between()
-            found[reason] = int(values[segments.starts].max())
-        return found
+        rounds = result.quotient.rounds
+        same = bool((result.counted == graph.progress).all())
+        segments = apart if same else segments_of(graph, result.counted)
+        if segments is None:
+            return None  # a cycle with progress costs something and nothing ends it
+        return WorstRun(segments, graph.worst(MODEL_CALLS), rounds or 0)
 
-    def witness(self, result: Result, worst: Worst) -> Lasso | None:
+    def per_reason(self, result: Result, segments: Segments) -> Mapping[str, int]:
+        reasons = dict.fromkeys(row.reason for row in self.table.rows if row.reason)
+        names = [f"reason:{reason}" for reason in reasons]
+        weights = [result.graph.worst(name) for name in names]
+        most = [WorstCase(segments, each).value for each in weights]
+        return dict(zip(reasons, most, strict=True))
+
+    def witness(
+        self, result: Result, between: WorstCase, per_run: WorstRun | None
+    ) -> Lasso | None:
         """Return the steps of a run that attains the worst case, if they lift."""
-        if worst.per_run is not None:
-            lasso, wanted = result.lift(Path(worst.run), dear=True), worst.per_run
+        if per_run is not None:
+            lasso, wanted = result.lift(Path(per_run.edges), dear=True), per_run.total
         else:
-            stem = shortest_path(result.graph, worst.start)
-            lasso, wanted = None, worst.between
+            stem = shortest_path(result.graph, between.start)
+            lasso, wanted = None, between.value
             if stem is not None:
-                lasso = result.lift_segment(stem, worst.segment)
+                lasso = result.lift_segment(stem, between.edges)
         spent = lasso.cost.get(MODEL_CALLS, 0) if lasso is not None else -1
         if spent < wanted:
-            self.notes.append("the worst case is an upper bound: no run was replayed")
             return None
         return lasso
 
-    def formula(self, result: Result, worst: Worst) -> str:
+    def formula(self, result: Result, worst: WorstRun | None) -> str:
         """Return the worst case of a run as a formula in the limit of the rounds."""
         limit = next(
             (
@@ -243,9 +269,9 @@ class Examination:
         )
         value = self.table.limits.get(limit)
         known = isinstance(value, int) and not isinstance(value, bool)
-        if not known or not worst.slope or worst.per_run is None:
+        if not known or worst is None or not worst.slope:
             return ""
-        rest = worst.per_run - worst.slope * int(value)  # type: ignore[arg-type]
+        rest = worst.total - worst.slope * int(value)  # type: ignore[arg-type]
         return f"{worst.slope} * {limit} {'+' if rest >= 0 else '-'} {abs(rest)}"
 
 

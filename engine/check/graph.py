@@ -78,7 +78,9 @@ class Graph:
 
     def worst(self, name: str) -> Ints:
         """Return, per edge, the most of a cost or reason that it can stand for."""
-        return self.of_label([e.worst.get(name, 0) for e in self.system.edges], np.int64)
+        return self.of_label(
+            [e.worst.get(name, 0) for e in self.system.edges], np.int64
+        )
 
     def edge(self, number: int) -> Edge:
         """Return the edge of the system that an edge of the graph is."""

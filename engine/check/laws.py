@@ -69,9 +69,7 @@ def _broken(result: Result, observer: Observer) -> Iterator[Path]:
         yield path
     if not _watches(observer):
         return
-    # A counter that every progress event raises ends every cycle with progress.
-    ends = result.quotient.rounds is not None
-    allowed = ~graph.progress if ends else np.ones(graph.targets.size, np.bool_)
+    allowed = ~result.counted  # an edge that raises a bounded counter cannot recur
     if observer.recurrent is None:
         within = allowed & _stays(graph, observer.pending, observer)
         yield from lassos(graph, within, within)

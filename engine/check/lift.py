@@ -15,6 +15,8 @@ from unspiral.engine.errors import RunError
 
 __all__ = ["lift", "replay"]
 
+_ROUNDS = 3  # rounds after which memory that can recur has done so
+
 
 def replay(
     table: Table, rows: Iterable[Row], start: Snapshot | None = None
@@ -62,4 +64,30 @@ def lift(table: Table, graph: Graph, path: Path, *, dear: bool = False) -> Lasso
     once = replay(table, rows(path.loop), after)
     if not once or replay(table, rows(path.loop), once[-1].after) is None:
         return None
-    return Lasso(stem, once)
+    return _recurring(table, stem, once)
+
+
+def _recurring(table: Table, stem: tuple[Step, ...], loop: tuple[Step, ...]) -> Lasso:
+    """Lengthen the stem by whole rounds until the memory recurs exactly.
+
+    Memory that can no longer matter may differ at first. If it does not recur soon,
+    some counter that nothing reads goes on counting, and the lasso stays as found.
+    """
+    begun = stem
+    rows = [each.row for each in loop]
+    taken = loop
+    for _ in range(_ROUNDS):
+        if taken[-1].after == taken[0].before:
+            return _rewound(begun, taken)
+        again = replay(table, rows, taken[-1].after)
+        if again is None:
+            break
+        begun, taken = begun + taken, again
+    return Lasso(stem, loop)
+
+
+def _rewound(stem: tuple[Step, ...], loop: tuple[Step, ...]) -> Lasso:
+    """Let the loop begin as early as it can."""
+    while stem and stem[-1] == loop[-1]:
+        stem, loop = stem[:-1], (loop[-1], *loop[:-1])
+    return Lasso(stem, loop)

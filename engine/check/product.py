@@ -61,9 +61,7 @@ def _split(
             yield from _moves(whole, observer, letter, table)
 
 
-def _letters(
-    predicates: tuple[Node, ...], table: Table
-) -> Iterator[tuple[int, Node]]:
+def _letters(predicates: tuple[Node, ...], table: Table) -> Iterator[tuple[int, Node]]:
     """Return each combination of truth values and when it holds."""
     encoded = [encode(node, table.scope) for node in predicates]
     fixed = sum(1 << i for i, node in enumerate(encoded) if node == TRUE)

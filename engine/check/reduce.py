@@ -2,7 +2,7 @@
 
 constants   a variable that no edge writes is its initial value
 slicing     a variable that no condition depends on is removed
-quotient    a variable that only progress writes is dropped; conditions on it are free
+quotient    a counter that only progress raises is dropped; conditions on it are free
 liveness    per phase, which variables can still matter
 
 Constants, slicing and liveness keep every run. The quotient may add runs, so a cycle
@@ -28,7 +28,14 @@ from unspiral.engine.core.language import (
     substitute,
 )
 
-__all__ = ["Quotient", "fold_constants", "live_names", "quotient", "slice_away"]
+__all__ = [
+    "Quotient",
+    "fold_constants",
+    "live_names",
+    "quotient",
+    "slice_away",
+    "undropped",
+]
 
 
 def fold_constants(system: System) -> System:
@@ -88,15 +95,16 @@ class Quotient:
     Attributes:
         system: the smaller system.
         dropped: the variables that were dropped.
-        rounds: how many progress edges a run can have at most, or None: some dropped
-            counter is raised by each of them and lowered by none.
-        counter: the name of that counter, or "".
+        counter: a dropped counter with a greatest value that edges only raise, or "".
+        rounds: how many edges that raise it a run can have at most, or None.
+        counted: per edge, whether it raises that counter.
     """
 
     system: System
     dropped: tuple[Word, ...]
-    rounds: int | None
-    counter: str
+    counter: str = ""
+    rounds: int | None = None
+    counted: tuple[bool, ...] = ()
 
 
 def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
@@ -119,21 +127,27 @@ def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
         for edge in system.edges
     )
     smaller = attrs.evolve(system, edges=edges).without(gone)
-    rounds, counter = _rounds(system, dropped)
-    return Quotient(smaller, dropped, rounds, counter)
+    return _counted(system, Quotient(smaller, dropped))
 
 
-def _rounds(system: System, dropped: tuple[Word, ...]) -> tuple[int | None, str]:
-    best: int | None = None
-    name = ""
-    for word in dropped:
-        steps = [_raise(edge, word.name) for edge in system.edges if edge.progress]
-        if word.high is None or not steps or min(steps) < 1:
+def undropped(system: System) -> Quotient:
+    """Return the quotient that drops nothing."""
+    return Quotient(system, (), counted=(False,) * len(system.edges))
+
+
+def _counted(system: System, taken: Quotient) -> Quotient:
+    """Find the dropped counter that bounds the most edges."""
+    best = attrs.evolve(taken, counted=(False,) * len(system.edges))
+    for word in taken.dropped:
+        rises = [_raise(edge, word.name) for edge in system.edges]
+        writes = [any(u.name == word.name for u in e.updates) for e in system.edges]
+        counted = tuple(rise > 0 for rise in rises)
+        if word.high is None or not any(counted) or counted != tuple(writes):
             continue
-        rounds = (word.high - word.initial) // min(steps)
-        if best is None or rounds < best:
-            best, name = rounds, word.name
-    return best, name
+        rounds = (word.high - word.initial) // min(filter(None, rises))
+        if sum(counted) > sum(best.counted):
+            best = attrs.evolve(best, counter=word.name, rounds=rounds, counted=counted)
+    return best
 
 
 def _raise(edge: Edge, name: str) -> int:

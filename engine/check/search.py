@@ -4,14 +4,16 @@ The order of the reductions matters: constants and slices first, then summaries 
 nested machines (which need the memory that a quotient would drop), then the quotient.
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 
 import attrs
+import numpy as np
 
 from unspiral.engine.check.collapse import collapse
 from unspiral.engine.check.cycles import Path
 from unspiral.engine.check.explore import Cut, Progress, explore
-from unspiral.engine.check.graph import Graph, graph_of
+from unspiral.engine.check.graph import Bools, Graph, graph_of
 from unspiral.engine.check.lift import lift, replay
 from unspiral.engine.check.reduce import (
     NOTHING,
@@ -19,6 +21,7 @@ from unspiral.engine.check.reduce import (
     fold_constants,
     quotient,
     slice_away,
+    undropped,
 )
 from unspiral.engine.check.summary import regions_of, summarise
 from unspiral.engine.check.system import System, system_of
@@ -48,6 +51,11 @@ class Result:
     states: int
     transitions: int
     cut: Cut | None
+
+    @functools.cached_property
+    def counted(self) -> Bools:
+        """Return, per edge, whether it raises the counter that bounds the rounds."""
+        return self.graph.of_label(list(self.quotient.counted), np.bool_)
 
     def lift(self, path: Path, *, dear: bool = False) -> Lasso | None:
         """Return the steps of a path on the machine as declared, if it takes them."""
@@ -103,7 +111,7 @@ class Search:
         small = slice_away(fold_constants(system), keep)
         small = slice_away(summarise(small, self.regions), keep)
         small = collapse(small)
-        taken = quotient(small, keep | named) if drop else Quotient(small, (), None, "")
+        taken = quotient(small, keep | named) if drop else undropped(small)
         return self.explored(taken, keep=keep, by_liveness=True)
 
     def explored(

@@ -92,7 +92,10 @@ class _Region:
         inside = [edge for edge in system.edges if edge.source in self.phases]
         self.names = self.relevant(inside)
         self.words = tuple(w for w in system.words if w.name in self.names)
-        self.watched = any(e.marked for e in inside if e.target in self.phases)
+        # Between a mark inside and the way out it would be lost where the mark was.
+        self.watched = any(
+            e.marked or e.progress for e in inside if e.target in self.phases
+        )
         self.moves = {
             phase: [self.compiled(e) for e in inside if e.source == phase]
             for phase in phases

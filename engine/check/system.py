@@ -185,7 +185,9 @@ def _encoded(update: Assign, table: Table) -> Assign:
 
 def _leaves(updates: tuple[Assign, ...], words: Mapping[str, Word]) -> Node:
     """Return the condition under which an action leaves some counter's domain."""
-    box = {w.name: (w.low, ENDLESS if w.high is None else w.high) for w in words.values()}
+    box = {
+        w.name: (w.low, ENDLESS if w.high is None else w.high) for w in words.values()
+    }
     parts: list[Node] = []
     for update in updates:
         word = words[update.name]

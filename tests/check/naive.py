@@ -1,0 +1,174 @@
+"""A checker without any idea: breadth-first search with `step`, Tarjan by recursion.
+
+It shares nothing with the engine's proof but the table, and is what that is held to.
+"""
+
+from collections import deque
+
+import attrs
+
+from unspiral.engine.core.step import (
+    Snapshot,
+    Step,
+    available_events,
+    initial_snapshot,
+    step,
+)
+from unspiral.engine.core.table import Table
+from unspiral.engine.errors import OutOfRange, StuckError
+
+__all__ = ["Naive", "explore_naively"]
+
+
+@attrs.frozen
+class Naive:
+    """What the naive search found.
+
+    Attributes:
+        states: the snapshots, each with its distance from the start.
+        steps: every step that can be taken.
+        faults: how many (snapshot, event) pairs have no row, leave a domain, or are
+            phases in which no event is available.
+    """
+
+    states: dict[Snapshot, int]
+    steps: list[Step]
+    faults: int
+
+    def cycles(self, *, progress: bool) -> list[Step]:
+        """Return the steps on cycles, of all steps or of those without progress."""
+        chosen = [s for s in self.steps if progress or not s.row.progress]
+        after: dict[Snapshot, set[Snapshot]] = {}
+        for each in chosen:
+            after.setdefault(each.before, set()).add(each.after)
+        component = components(after)
+        return [s for s in chosen if component[s.before] == component.get(s.after)]
+
+    @property
+    def spirals(self) -> bool:
+        """Tell whether a cycle without progress costs something."""
+        return any(any(s.row.cost.values()) for s in self.cycles(progress=False))
+
+    def shortest_lasso(self) -> int | None:
+        """Return the fewest steps of a stem and a costed loop without progress."""
+        loops = self.cycles(progress=False)
+        after: dict[Snapshot, list[Step]] = {}
+        for each in loops:
+            after.setdefault(each.before, []).append(each)
+        best: int | None = None
+        for head in {s.before for s in loops}:
+            length = _round(head, after)
+            if length is not None and (
+                best is None or self.states[head] + length < best
+            ):
+                best = self.states[head] + length
+        return best
+
+    def most(self, weight: str) -> int | None:
+        """Return the most of a cost in a whole run; None if nothing bounds it."""
+        if any(s.row.cost.get(weight, 0) for s in self.cycles(progress=True)):
+            return None
+        after: dict[Snapshot, set[Snapshot]] = {}
+        for each in self.steps:
+            after.setdefault(each.before, set()).add(each.after)
+        component = components(after)
+        # Tarjan numbers components in reverse topological order.
+        value: dict[int, int] = {}
+        by_component: dict[int, list[Step]] = {}
+        for each in self.steps:
+            by_component.setdefault(component[each.before], []).append(each)
+        for number in sorted(set(component.values())):
+            value[number] = max(
+                (
+                    s.row.cost.get(weight, 0) + value[component[s.after]]
+                    for s in by_component.get(number, ())
+                    if component[s.after] != number
+                ),
+                default=0,
+            )
+        start = next(s for s, depth in self.states.items() if depth == 0)
+        return value[component[start]]
+
+
+def _round(head: Snapshot, after: dict[Snapshot, list[Step]]) -> int | None:
+    """Return the fewest steps from a snapshot back to it with some cost."""
+    seen = {(head, False): 0}
+    queue = deque([(head, False)])
+    while queue:
+        here, paid = queue.popleft()
+        for each in after.get(here, ()):
+            costs = paid or any(each.row.cost.values())
+            if each.after == head and costs:
+                return seen[here, paid] + 1
+            if (each.after, costs) not in seen:
+                seen[each.after, costs] = seen[here, paid] + 1
+                queue.append((each.after, costs))
+    return None
+
+
+def explore_naively(table: Table, most: int = 20_000) -> Naive | None:
+    """Take every step of every reachable snapshot; None if there are too many."""
+    start = initial_snapshot(table)
+    states = {start: 0}
+    steps: list[Step] = []
+    faults = 0
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        if here.phase in table.terminals:
+            continue
+        acting = bool(table.events[here.phase])
+        answers = available_events(table, here) if acting else (None,)
+        faults += not answers
+        for event in answers:
+            try:
+                taken = step(table, here, event)
+            except (StuckError, OutOfRange):
+                faults += 1
+                continue
+            steps.append(taken)
+            if taken.after not in states:
+                states[taken.after] = states[here] + 1
+                queue.append(taken.after)
+                if len(states) > most:
+                    return None
+    return Naive(states, steps, faults)
+
+
+def components(after: dict[Snapshot, set[Snapshot]]) -> dict[Snapshot, int]:
+    """Return the strongly connected component of each snapshot (Tarjan 1972)."""
+    index: dict[Snapshot, int] = {}
+    low: dict[Snapshot, int] = {}
+    done: dict[Snapshot, int] = {}
+    stack: list[Snapshot] = []
+    found = -1
+    nodes = dict.fromkeys([*after, *(t for targets in after.values() for t in targets)])
+    for root in nodes:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        work = [(root, iter(after.get(root, ())))]
+        while work:
+            here, rest = work[-1]
+            for each in rest:
+                if each not in index:
+                    index[each] = low[each] = len(index)
+                    stack.append(each)
+                    work.append((each, iter(after.get(each, ()))))
+                    break
+                if each not in done:
+                    low[here] = min(low[here], index[each])
+            else:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    low[above] = min(low[above], low[here])
+                if low[here] == index[here]:
+                    found += 1
+                    while True:
+                        each = stack.pop()
+                        done[each] = found
+                        if each == here:
+                            break
+    return done
