@@ -5,8 +5,15 @@ from typing import Any
 
 import pytest
 
+from unspiral.engine.core.declare import LimitValue
 from unspiral.engine.core.language import UNLIMITED
-from unspiral.engine.core.step import available_events, initial_snapshot, step
+from unspiral.engine.core.step import (
+    Snapshot,
+    Step,
+    available_events,
+    initial_snapshot,
+    step,
+)
 from unspiral.engine.core.table import Table, compile_table
 from unspiral.machines import load
 from unspiral.machines.matrix import KEPT, reset_matrix
@@ -33,15 +40,23 @@ def only(**events: set[str]) -> Any:
     """Accept the steps of an environment that answers as named, else quietly."""
     wanted = QUIET | {name.replace("__", "."): each for name, each in events.items()}
 
-    def accepts(taken: Any) -> bool:
+    def accepts(taken: Step) -> bool:
         allowed = wanted.get(taken.before.phase)
         return allowed is None or taken.event is None or taken.event in allowed
 
     return accepts
 
 
-def is_request(taken: Any) -> int:
+def is_request(taken: Step) -> int:
     return int(taken.before.phase == "call_model.request")
+
+
+def runs_tools(taken: Step) -> int:
+    return int(taken.before.phase == "run_tools")
+
+
+def is_nudge(taken: Step) -> int:
+    return int(taken.row.reason == "token_budget_continuation")
 
 
 def words(table: Table) -> set[tuple[str, int]]:
@@ -67,7 +82,7 @@ def words(table: Table) -> set[tuple[str, int]]:
     return found
 
 
-def available(table: Table, state: Any, event: str | None) -> bool:
+def available(table: Table, state: Snapshot, event: str | None) -> bool:
     return event is None or event in available_events(table, state)
 
 
@@ -97,7 +112,7 @@ def test_max_turns_is_the_number_of_requests_whose_tools_run(
 
     rounds = plain.worst(
         table,
-        lambda taken: int(taken.before.phase == "run_tools"),
+        runs_tools,
         goes_on=only(read_reply={"tool_use", "answer"}, run_tools={"executed"}),
     )
 
@@ -132,7 +147,7 @@ def test_a_token_budget_nudges_so_often_at_worst(
 
     found = plain.worst(
         table,
-        lambda taken: int(taken.row.reason == "token_budget_continuation"),
+        is_nudge,
         goes_on=only(token_budget__count={"small", "big", "rest"}),
     )
 
@@ -196,14 +211,14 @@ def test_a_reading_changes_its_cells_and_no_other() -> None:
     assert all(after[reason][name] == KEPT for reason, name in changed)
 
 
-REACHING = [
+REACHING: list[tuple[str, dict[str, LimitValue]]] = [
     ("documented", {"max_rapid_refills": 3, "stop_block_cap": 1}),
     ("published", {"max_turns": 2, "token_budget_on": True}),
     ("hardened", {"stop_block_cap": 1, "recovery_budget": 1}),
     ("published", {"autocompact_on": False, "output_cap": 64_000}),
     ("published", {"persistent": True}),
 ]
-SMALL = {
+SMALL: dict[str, LimitValue] = {
     "max_retries": 1,
     "max_overloads": 2,
     "max_compact_retries": 1,

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from unspiral.engine.core.declare import LimitValue
 from unspiral.engine.core.language import UNLIMITED
+from unspiral.engine.core.step import Step
 from unspiral.engine.core.table import compile_table
 from unspiral.machines import load
 
 
-def calls(step: Any) -> int:
+def calls(step: Step) -> int:
     return int(step.row.cost.get("model_calls", 0))
 
 
@@ -125,6 +127,6 @@ def test_only_shell_calls_are_cancelled_with_a_failed_sibling_by_default(
 def test_the_shortest_request_has_one_attempt_when_nothing_is_retried(
     plain: Any,
 ) -> None:
-    limits = {"max_retries": 0, "max_overloads": UNLIMITED}
+    limits: dict[str, LimitValue] = {"max_retries": 0, "max_overloads": UNLIMITED}
 
     assert plain.worst(compile_table(load("api_attempt"), None, limits), calls) == 1

@@ -28,7 +28,7 @@ SMALL = {
     "token_budget_on": False,
     "staged_folds": 2,
 }
-CAPPED = {"stop_block_cap": 2, "max_rapid_refills": 2}
+CAPPED = {"stop_block_cap": 1, "max_rapid_refills": 2}
 HARD = {"stop_block_cap": 2, "recovery_budget": 2, "recovery_refund": 1}
 
 
@@ -94,8 +94,7 @@ def test_documented_blocks_are_not_bounded_over_turns_of_tools(plain: Any) -> No
     assert cleared
 
 
-@pytest.mark.parametrize("collapse", [True, False])
-@pytest.mark.parametrize("budget", [True, False])
+@pytest.mark.parametrize(("collapse", "budget"), [(True, True), (False, False)])
 def test_hardened_has_no_spiral_under_no_assumption(
     *, collapse: bool, budget: bool, plain: Any
 ) -> None:
@@ -120,8 +119,13 @@ def test_each_gate_of_hardened_is_needed(gate: str, plain: Any) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["hooks_on_api_error", "no_last_guard", "no_reactive_flag"]
-    + ["uncapped_output_recovery", "hooks_on_prompt_too_long"],
+    [
+        "hooks_on_api_error",
+        "hooks_on_prompt_too_long",
+        "no_last_guard",
+        "no_reactive_flag",
+        "uncapped_output_recovery",
+    ],
 )
 def test_an_ablation_that_the_sources_tell_of_spirals(name: str, plain: Any) -> None:
     table = small("published", ACCEPT, ablated=(name,), override_kept=True)
