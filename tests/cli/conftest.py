@@ -88,22 +88,3 @@ def program(
         )
 
     return run
-
-
-@pytest.fixture
-def background(
-    folder: Path, variables: dict[str, str]
-) -> Callable[..., "subprocess.Popen[str]"]:
-    """Start the command as a program and return it while it runs."""
-
-    def start(*args: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "unspiral", *args],
-            cwd=folder,
-            env=variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
-
-    return start

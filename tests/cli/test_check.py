@@ -1,5 +1,7 @@
 """`unspiral check` answers with a report, an object, and an exit code."""
 
+import contextlib
+import io
 import json
 import os
 import pty
@@ -171,27 +173,49 @@ def test_readings_of_a_machine_without_any_are_its_one_verdict(
     assert [each["changes"] for each in told["readings"]] == [{}]
 
 
-def test_ctrl_c_ends_a_check_with_130(
-    background: Callable[..., "subprocess.Popen[str]"], folder: Path
+def test_ctrl_c_ends_a_check_with_130_and_says_how_far_it_got(
+    folder: Path, variables: dict[str, str]
 ) -> None:
     (folder / "endless.py").write_text(ENDLESS, "utf-8")
-    process = background("check", "endless:LOOP", "--full")
-    assert process.stderr is not None
-    assert process.stderr.readline() == "started\n"
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "unspiral", "check", "endless:LOOP", "--full"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**variables, "TERM": "xterm"},
+        encoding="utf-8",
+    )
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as screen:
+        seen = read_until(screen, b"states explored")
+        process.send_signal(signal.SIGINT)
+        seen += read_until(screen, None)
+        told, _ = process.communicate()
 
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
-
+    assert b"states explored" in seen
+    assert b"Traceback" not in seen
+    assert told.startswith("UNDETERMINED: endless")
+    assert "interrupted" in told
     assert process.returncode == 130
-    assert "Traceback" not in errors
 
 
-# A state space of 10**10 valuations, so that the search is still on when ctrl-C comes.
+def read_until(screen: io.RawIOBase, wanted: bytes | None) -> bytes:
+    """Read a terminal until it shows something, or until it is closed."""
+    seen = b""
+    with contextlib.suppress(OSError):  # Linux says so when the other side is closed
+        while part := screen.read(4096):
+            seen += part
+            if wanted is not None and wanted in seen:
+                break
+    return seen
+
+
+# A state space of 12**7 valuations, so that the search is still on when ctrl-C comes.
 ENDLESS = """
-import sys
 from unspiral import Counter, Machine, Phase, Terminal, Transition
 
-NAMES = [f"n{i}" for i in range(10)]
+NAMES = [f"n{i}" for i in range(7)]
 LOOP = Machine(
     name="endless",
     phases=(Phase("call", events=(*NAMES, "end")),),
@@ -202,14 +226,13 @@ LOOP = Machine(
             row
             for n in NAMES
             for row in (
-                Transition("call", "call", n, f"{n} < 9", f"{n} += 1", "again"),
+                Transition("call", "call", n, f"{n} < 11", f"{n} += 1", "again"),
                 Transition("call", "done", n, "otherwise"),
             )
         ),
     ),
-    memory=tuple(Counter(n, high=9) for n in NAMES),
+    memory=tuple(Counter(n, high=11) for n in NAMES),
 )
-print("started", file=sys.stderr, flush=True)
 """
 
 
@@ -225,12 +248,7 @@ def on_a_terminal(folder: Path, env: dict[str, str]) -> str:
             env=env,
         )
         os.close(theirs)
-        written = b""
-        try:
-            while part := screen.read(4096):
-                written += part
-        except OSError:  # Linux says so when the other side is closed
-            pass
+        written = read_until(screen, None)
         process.communicate()
     return written.decode()
 
