@@ -1,4 +1,4 @@
-"""The how-to's code runs as it stands, block after block, with the output shown."""
+"""The code of the pages runs as it stands, block after block, with the output shown."""
 
 import doctest
 import re
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "your-own-agent.md"
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 BLOCK = re.compile(r"^```\{(testcode|doctest)\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_every_block_of_the_page_runs_and_says_what_it_shows() -> None:
-    text = PAGE.read_text("utf-8")
+@pytest.mark.parametrize("name", ["your-own-agent.md", "transitions.md"])
+def test_every_block_of_a_page_runs_and_says_what_it_shows(name: str) -> None:
+    page = PAGES / name
+    text = page.read_text("utf-8")
     space: dict[str, object] = {}
     blocks = list(BLOCK.finditer(text))
 
@@ -19,10 +21,10 @@ def test_every_block_of_the_page_runs_and_says_what_it_shows() -> None:
         kind, source = block.groups()
         line = text.count("\n", 0, block.start()) + 1
         if kind == "testcode":
-            exec(compile(source, f"{PAGE}:{line}", "exec"), space)  # noqa: S102 - our page
+            exec(compile(source, f"{page}:{line}", "exec"), space)  # noqa: S102 - our page
             continue
         examples = doctest.DocTestParser().get_doctest(
-            source, {}, f"line {line}", str(PAGE), line
+            source, {}, f"line {line}", str(page), line
         )
         examples.globs = space
         report: list[str] = []
@@ -35,7 +37,7 @@ def test_every_block_of_the_page_runs_and_says_what_it_shows() -> None:
 
 
 def test_both_loops_are_as_short_as_the_page_says() -> None:
-    text = PAGE.read_text("utf-8")
+    text = (PAGES / "your-own-agent.md").read_text("utf-8")
     loops = [block for _, block in BLOCK.findall(text) if "while " in block]
 
     assert [len(loop.splitlines()) <= 20 for loop in loops] == [True, True]
