@@ -79,8 +79,10 @@ def machines(  # noqa: PLR0913 - each part of a machine can be left out
         with_laws: there may be laws, true and false ones.
 
     Raises:
-        BadValue: a size below the least that makes a machine.
+        BadValue: an unknown kind, or a size below the least that makes a machine.
     """
+    if kind not in (None, *_KINDS):
+        raise BadValue("kind", str(kind), "one of " + ", ".join(_KINDS))
     if max_phases < 1:
         raise BadValue("max_phases", str(max_phases), "1 or more")
     if max_memory < 0:
