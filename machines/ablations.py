@@ -48,7 +48,7 @@ class Ablation:
     """
 
     doc: str
-    edits: tuple[Edit, ...] = attrs.field(converter=tuple)
+    edits: tuple[Edit, ...]
     source: str = ""
 
 
