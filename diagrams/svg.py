@@ -25,7 +25,8 @@ from unspiral.engine.errors import BadValue, MissingTool, ToolFailed
 
 __all__ = ["MAX_EDGES", "best_layout", "pdf", "png", "svg"]
 
-MAX_EDGES = 1_000  #: beyond, a layout takes minutes and nobody can read it
+MAX_EDGES = 300  #: beyond, a layout takes minutes and nobody can read it
+_MANY_EDGES = 150  #: beyond, the first layout that can be done is taken
 _PNG_DPI = 144
 _LONG, _SHORT = 792.0, 547.0  #: points that an A4 page leaves between its margins
 _FAMILIES = (
@@ -130,8 +131,8 @@ def _best(graph: Graph, theme: Theme, *, system_dot: bool) -> tuple[Layout, byte
     found: list[tuple[float, Layout, bytes]] = []
     failure: ToolFailed | None = None
     for layout in layouts(graph):
-        if found and not layout.boxes:
-            break  # the last resort
+        if found and (not layout.boxes or len(graph.edges) > _MANY_EDGES):
+            break  # the last resort, or a matter of minutes
         try:
             made = _run(dot_text(graph, theme, layout), "svg", system_dot=system_dot)
         except ToolFailed as error:  # a layout that it cannot do is no candidate
