@@ -28,7 +28,7 @@ class Display(Protocol):
 
 
 class Progress:
-    """Shows how far an exploration got; call it with states and frontier."""
+    """Shows how far a piece of work got; call it with what is done and what waits."""
 
     def __init__(
         self,
@@ -36,21 +36,23 @@ class Progress:
         shown: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
         display: "Callable[[str], Display] | None" = None,
+        what: str = "states explored",
     ) -> None:
         terminal = sys.stderr is not None and sys.stderr.isatty()
         self._shown = terminal if shown is None else shown
         self._clock = clock
         self._next = clock() + _PATIENCE
+        self._what = what
         self._display = display or Spinner
         self._status: Display | None = None
 
-    def __call__(self, states: int, frontier: int) -> None:
+    def __call__(self, done: int, waiting: int) -> None:
         """Show the numbers, now and then."""
         now = self._clock()
         if not self._shown or now < self._next:
             return
         self._next = now + _PAUSE
-        text = f"{states:,} states explored, {frontier:,} waiting (ctrl-C ends it)"
+        text = f"{done:,} {self._what}, {waiting:,} waiting (ctrl-C ends it)"
         if self._status is None:
             self._status = self._display(text)
         self._status.update(text)

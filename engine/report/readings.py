@@ -7,9 +7,9 @@ what a reader of `check --readings` wants to see.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from unspiral.engine.check.verdict import Outcome, Verdict
+from unspiral.engine.check.verdict import Lasso, Outcome, Verdict
 from unspiral.engine.core.declare import LimitValue, limit_text
-from unspiral.engine.report.lines import Line, clean, columns
+from unspiral.engine.report.lines import Line, clean
 from unspiral.engine.report.objects import limits_object, verdict_object
 from unspiral.engine.report.verdict_text import outcome_role
 
@@ -31,21 +31,16 @@ class ReadingResult(Protocol):
 
 
 def readings_lines(results: Sequence[ReadingResult]) -> list[Line]:
-    """Return a table: readings changed, answer, broken laws, the shortest lasso."""
-    cells = [("verdict", "readings changed", "laws REFUTED", "shortest spiral")]
-    cells += [
-        (
-            result.verdict.verdict.value,
-            _changes(result),
-            str(_broken(result.verdict) or "-"),
-            _shortest(result.verdict),
-        )
-        for result in results
-    ]
-    texts = columns(cells)
-    lines = [Line(_title(results), "head", whole=True), Line(texts[0], "dim", 2)]
-    for text, result in zip(texts[1:], results, strict=True):
-        lines.append(Line(text, outcome_role(result.verdict.verdict), 2, 14))
+    """Return a line a choice: the answer, the readings changed, the shortest lasso."""
+    lines = [Line(_title(results), "head", whole=True)]
+    width = max((len(each.verdict.verdict.value) for each in results), default=0)
+    for result in results:
+        outcome = result.verdict.verdict
+        text = f"{outcome.value:<{width}}  {_changes(result)}"
+        lines.append(Line(text, outcome_role(outcome), 2, width + 2))
+        if result.verdict.spirals:
+            shortest = _lasso(result.verdict.spirals[0])
+            lines.append(Line(shortest, "dim", width + 6))
     return lines
 
 
@@ -78,9 +73,13 @@ def _title(results: Sequence[ReadingResult]) -> str:
     edition = f", edition {clean(table.edition)}" if table.edition else ""
     used = ", ".join(clean(name) for name in table.assumptions) or "none"
     return (
-        f"{clean(table.machine.name)}{edition}: {len(results)} choices of readings, "
+        f"{clean(table.machine.name)}{edition}: {_count(len(results))} of readings, "
         f"{counts} (assumptions: {used})"
     )
+
+
+def _count(number: int) -> str:
+    return f"{number} choice{'' if number == 1 else 's'}"
 
 
 def _changes(result: ReadingResult) -> str:
@@ -90,13 +89,6 @@ def _changes(result: ReadingResult) -> str:
     return ", ".join(changes) or "(the defaults)"
 
 
-def _broken(verdict: Verdict) -> int:
-    return sum(law.verdict is Outcome.REFUTED for law in verdict.laws)
-
-
-def _shortest(verdict: Verdict) -> str:
-    if not verdict.spirals:
-        return "-"
-    lasso = verdict.spirals[0]
-    reasons = ", ".join(clean(reason) for reason in lasso.reasons) or "(no continue)"
-    return f"{reasons} (stem {len(lasso.stem)}, loop {len(lasso.loop)})"
+def _lasso(lasso: Lasso) -> str:
+    reasons = ", ".join(clean(reason) for reason in lasso.reasons) or "no continue"
+    return f"spiral through {reasons} (stem {len(lasso.stem)}, loop {len(lasso.loop)})"

@@ -38,6 +38,20 @@ SPIRAL = Machine(
         Transition("call", "call", "fail", reason="retry"),
     ),
 )
+READING = Machine(
+    name="reading",
+    phases=(Phase("call", events=("ok", "fail"), cost={"model_calls": 1}),),
+    terminals=(Terminal("done"),),
+    transitions=(
+        Transition("call", "done", "ok"),
+        Transition("call", "done", "fail", "capped and tries >= 2"),
+        Transition(
+            "call", "call", "fail", "otherwise", "tries = min(tries + 1, 2)", "retry"
+        ),
+    ),
+    memory=(Counter("tries", high=2),),
+    limits=(Limit("capped", True, reading="the sources are silent"),),
+)
 NUMBER = 3
 """
 

@@ -173,6 +173,18 @@ def test_readings_of_a_machine_without_any_are_its_one_verdict(
     assert [each["changes"] for each in told["readings"]] == [{}]
 
 
+def test_readings_are_compared_and_the_worst_decides(program: Program) -> None:
+    result = program("check", "loops:READING", "--readings")
+
+    assert result.stdout.splitlines() == [
+        "reading: 2 choices of readings, 1 PROVED, 1 REFUTED (assumptions: none)",
+        "  PROVED   (the defaults)",
+        "  REFUTED  capped = false",
+        "             spiral through retry (stem 2, loop 1)",
+    ]
+    assert result.returncode == 1
+
+
 def test_ctrl_c_ends_a_check_with_130_and_says_how_far_it_got(
     folder: Path, variables: dict[str, str]
 ) -> None:

@@ -154,14 +154,21 @@ def _check_readings(request: Request, *, as_json: bool) -> int:
         readings_object,
     )
 
-    results = check_readings(
-        request.machine, request.edition, request.limits, request.assumptions
-    )
+    with Interrupts() as interrupts, Progress(what="readings checked") as progress:
+        results = check_readings(
+            request.machine,
+            request.edition,
+            request.limits,
+            request.assumptions,
+            progress,
+        )
     if as_json:
         say_json(readings_object(results))
     else:
         say_lines(readings_lines(results))
-    return exit_code(result.verdict for result in results)
+    if interrupts.pressed or any(each.verdict.interrupted for each in results):
+        return INTERRUPTED
+    return exit_code(each.verdict for each in results)
 
 
 def _write_certificate(verdict: Verdict, path: Path) -> None:
