@@ -4,6 +4,7 @@ numpy and scipy are imported here; `core` is all of ours that it knows.
 """
 
 from unspiral.engine.check.check import check, check_law, check_table
+from unspiral.engine.check.readings import ReadingVerdict, check_readings
 from unspiral.engine.check.verdict import (
     Bounds,
     Lasso,
@@ -17,8 +18,10 @@ __all__ = [
     "Lasso",
     "LawVerdict",
     "Outcome",
+    "ReadingVerdict",
     "Verdict",
     "check",
     "check_law",
+    "check_readings",
     "check_table",
 ]

@@ -3,6 +3,7 @@
 Every function is total over well-typed trees and returns new values.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 
 from unspiral.engine.core.language.tree import (
@@ -41,11 +42,13 @@ __all__ = [
     "substitute",
 ]
 
+_KEPT = 50_000  # trees whose names and simple form are remembered
 TRUE = Const(value=True)
 FALSE = Const(value=False)
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def names(node: Node) -> frozenset[str]:
     """Return the names that a tree reads."""
     match node:
@@ -207,6 +210,7 @@ def _join(op: str, items: tuple[Node, ...]) -> Node:
     return Bool("and" if op == "and" else "or", tuple(flat))
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def fold(node: Node) -> Node:
     """Simplify: constants are computed, UNLIMITED is compared as above every number."""
     match node:

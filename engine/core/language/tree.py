@@ -1,7 +1,8 @@
 """The typed tree of a guard or action, after parsing. It knows no machine.
 
 A tree is data: five readers walk it (evaluation, drawing, vectorising, export,
-mutation), so every node is a frozen value and equal trees are equal.
+mutation), so every node is a frozen value and equal trees are equal. Hashes are kept,
+since the proof looks up the same trees again and again.
 """
 
 import enum
@@ -42,21 +43,21 @@ Value: TypeAlias = bool | int | str | Unlimited
 Ordering: TypeAlias = OneOf["==", "!=", "<", "<=", ">", ">="]
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Const:
-    """A literal."""
+    """A literal. `True` and `1` are different literals, though Python has them equal."""
 
-    value: Value
+    value: Value = attrs.field(eq=lambda value: (type(value), value))
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Name:
     """A memory, a limit or, in laws, a property of a step (`after.turn`)."""
 
     id: str
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Compare:
     """One comparison; a chain `a < b < c` is parsed to a conjunction of two."""
 
@@ -65,15 +66,17 @@ class Compare:
     right: "Node"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Member:
     """`item in (a, b, c)` with literal elements."""
 
     item: "Node"
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] = attrs.field(
+        eq=lambda values: tuple((type(value), value) for value in values)
+    )
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Bool:
     """A conjunction or disjunction of two or more."""
 
@@ -81,14 +84,14 @@ class Bool:
     items: tuple["Node", ...]
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Not:
     """Negation."""
 
     item: "Node"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Arith:
     """A sum, a difference, or a product with a literal factor."""
 
@@ -97,7 +100,7 @@ class Arith:
     right: "Node"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Extreme:
     """`min` or `max` of two or more: the only, and explicit, saturation."""
 
@@ -105,7 +108,7 @@ class Extreme:
     items: tuple["Node", ...]
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Free:
     """A condition over dropped memory: it may be true and it may be false.
 
@@ -117,7 +120,7 @@ class Free:
 Node: TypeAlias = Const | Name | Compare | Member | Bool | Not | Arith | Extreme | Free
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Assign:
     """`name = value`; the right side reads the memory as it was before the row."""
 
