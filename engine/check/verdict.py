@@ -5,7 +5,7 @@ that `core.step` has replayed on the machine as declared.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -15,6 +15,10 @@ from unspiral.engine.core.table import Table
 from unspiral.engine.core.validate import Finding
 
 __all__ = ["Bounds", "Lasso", "LawVerdict", "Outcome", "Verdict"]
+
+
+def _texts(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
 
 
 class Outcome(enum.Enum):
@@ -127,7 +131,7 @@ class Verdict:
     bounds: Bounds | None = None
     certificate: Certificate | None = None
     basis: str = "exact search"
-    notes: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    notes: tuple[str, ...] = attrs.field(default=(), converter=_texts)
     interrupted: bool = False
 
     @property
