@@ -101,8 +101,8 @@ def spin(size: str, *, termination: bool) -> Measure:
     errors = _number(said, r"errors: (\d+)")
     return Measure(
         answer="a run does not end" if errors else "no error",
-        states=_number(said, r"(\d+) states, stored"),
-        transitions=_number(said, r"(\d+) transitions"),
+        states=_number(said, r"([\d.e+]+) states, stored"),
+        transitions=_number(said, r"([\d.e+]+) transitions"),
         seconds=float(_found(said, r"elapsed time ([\d.]+) s") or "0"),
         memory=int(float(_found(said, r"([\d.]+)\s+total actual memory")) * MIB),
     )
@@ -121,7 +121,7 @@ def _found(text: str, pattern: str) -> str:
 
 
 def _number(text: str, pattern: str) -> int:
-    return int(_found(text, pattern) or "0")
+    return int(float(_found(text, pattern) or "0"))  # large ones as 2.6e+08
 
 
 def _apart(ask: Callable[[str], T], size: str) -> T:
