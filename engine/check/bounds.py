@@ -34,6 +34,7 @@ class Segments:
         layers: per layer, where its edges begin and end in `edges`, its states, and
             where the edges of each of these begin, counted from the layer's first.
         starts: the states in which a segment may begin.
+        round: per edge of the graph, whether it was left out since it lies on a cycle.
     """
 
     graph: Graph
@@ -41,6 +42,11 @@ class Segments:
     edges: Ints
     layers: tuple[tuple[int, int, Ints, Ints], ...]
     starts: Ints
+    round: Bools
+
+    def bounds(self, weights: Ints) -> bool:
+        """Tell whether no cycle spends any of these weights."""
+        return not (self.round & (weights > 0)).any()
 
     @functools.cached_property
     def targets(self) -> Ints:
@@ -86,24 +92,21 @@ class Segments:
         return self.longest(weights, ends)
 
 
-def segments_of(graph: Graph, cuts: Bools) -> Segments | None:
-    """Order the edges between cuts, or None if a cycle of them costs anything.
+def segments_of(graph: Graph, cuts: Bools) -> Segments:
+    """Order the edges between cuts; those on cycles are left out.
 
-    Cycles that cost nothing are left out, since going round adds nothing.
+    Going round such a cycle adds nothing if `Segments.bounds` holds for the weights.
     """
     allowed = ~cuts
+    inside = np.zeros(allowed.size, np.bool_)
     ordered = _order(graph, allowed)
     if ordered is None:
         inside, _ = inside_components(graph, allowed)
-        spends = graph.of_label([bool(e.worst) for e in graph.system.edges], np.bool_)
-        if (inside & spends).any():
-            return None
         ordered = _order(graph, allowed & ~inside)
-    if ordered is None:
-        return None
+    assert ordered is not None  # noqa: S101 - without its cycles a graph has an order
     edges, layers = ordered
     starts = np.unique(np.append(graph.targets[cuts], graph.start))
-    return Segments(graph, np.flatnonzero(cuts), edges, layers, starts)
+    return Segments(graph, np.flatnonzero(cuts), edges, layers, starts, inside)
 
 
 def _order(

@@ -68,12 +68,12 @@ class Examination:
             cut = result.cut or Cut("a cycle was found that does not lift", 0)
             return self.undetermined(cut, result.transitions)
         sizes = counted or result
-        bounds = None if faults.spirals else self.bounds(result)
+        bounds = self.bounds(result)
         open_ended = self.open_ended(result)
         if result.quotient.dropped and (open_ended is None or not self.exact(bounds)):
             finer = self.search.reduced(self.search.system, drop=False)
             if finer.cut is None:
-                bounds = None if faults.spirals else self.bounds(finer)
+                bounds = self.bounds(finer)
                 open_ended = self.open_ended(finer)
         return Verdict(
             table=self.table,
@@ -89,11 +89,12 @@ class Examination:
             notes=(*self.notes, *faults.rows, *self.remarks(bounds)),
         )
 
-    def exact(self, bounds: Bounds | None) -> bool:
-        """Tell whether a run that attains the worst case was replayed."""
-        return bounds is None or bounds.witness is not None
+    def exact(self, bounds: Bounds) -> bool:
+        """Tell whether a run that attains the worst case was replayed, if there is one."""
+        endless = bounds.model_calls_between_progress is None
+        return endless or bounds.witness is not None
 
-    def remarks(self, bounds: Bounds | None) -> tuple[str, ...]:
+    def remarks(self, bounds: Bounds) -> tuple[str, ...]:
         if self.exact(bounds):
             return ()
         return (
@@ -207,38 +208,40 @@ class Examination:
                 found.append(result.lift(path))
         return _lifted(found)
 
-    def bounds(self, result: Result) -> Bounds | None:
-        """Return the worst cases; None if cycles without cost stand in the way."""
+    def bounds(self, result: Result) -> Bounds:
+        """Return the worst cases; what a cycle repeats without end has no number."""
         graph = result.graph
         apart = segments_of(graph, graph.progress)
-        if apart is None:
-            return None
-        between = WorstCase(apart, graph.worst(MODEL_CALLS))
+        calls = graph.worst(MODEL_CALLS)
+        between = WorstCase(apart, calls) if apart.bounds(calls) else None
         per_run = self.per_run(result, apart)
         return Bounds(
-            model_calls_between_progress=between.value,
+            model_calls_between_progress=None if between is None else between.value,
             model_calls_per_run=None if per_run is None else per_run.total,
             per_reason=self.per_reason(result, apart),
-            witness=self.witness(result, between, per_run),
+            witness=None if between is None else self.witness(result, between, per_run),
             formula=self.formula(result, per_run),
         )
 
     def per_run(self, result: Result, apart: Segments) -> WorstRun | None:
         """Return the worst case of a whole run, or None if nothing bounds it."""
         graph = result.graph
-        rounds = result.quotient.rounds
+        calls = graph.worst(MODEL_CALLS)
         same = bool((result.counted == graph.progress).all())
         segments = apart if same else segments_of(graph, result.counted)
-        if segments is None:
-            return None  # a cycle with progress costs something and nothing ends it
-        return WorstRun(segments, graph.worst(MODEL_CALLS), rounds or 0)
+        if not segments.bounds(calls):
+            return None
+        return WorstRun(segments, calls, result.quotient.rounds or 0)
 
-    def per_reason(self, result: Result, segments: Segments) -> Mapping[str, int]:
-        reasons = dict.fromkeys(row.reason for row in self.table.rows if row.reason)
-        names = [f"reason:{reason}" for reason in reasons]
-        weights = [result.graph.worst(name) for name in names]
-        most = [WorstCase(segments, each).value for each in weights]
-        return dict(zip(reasons, most, strict=True))
+    def per_reason(
+        self, result: Result, segments: Segments
+    ) -> Mapping[str, int | None]:
+        found: dict[str, int | None] = {}
+        for reason in dict.fromkeys(r.reason for r in self.table.rows if r.reason):
+            weights = result.graph.worst(f"reason:{reason}")
+            bounded = segments.bounds(weights)
+            found[reason] = WorstCase(segments, weights).value if bounded else None
+        return found
 
     def witness(
         self, result: Result, between: WorstCase, per_run: WorstRun | None

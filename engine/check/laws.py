@@ -10,13 +10,15 @@ import numpy as np
 
 from unspiral.engine.check.cycles import Path, lassos, shortest_path
 from unspiral.engine.check.graph import Bools, Graph
-from unspiral.engine.check.product import BROKEN, OBSERVER, product
+from unspiral.engine.check.product import BROKEN, product
+from unspiral.engine.check.reduce import NOTHING
 from unspiral.engine.check.search import Result, Search
-from unspiral.engine.check.system import System
-from unspiral.engine.check.verdict import LawVerdict, Outcome
+from unspiral.engine.check.system import OBSERVER, System
+from unspiral.engine.check.verdict import Lasso, LawVerdict, Outcome
 from unspiral.engine.core.declare import Law
-from unspiral.engine.core.laws import compile_law
+from unspiral.engine.core.laws import Watcher, compile_law
 from unspiral.engine.core.observer import Observer
+from unspiral.engine.core.table import Table
 
 __all__ = ["law_verdict"]
 
@@ -31,9 +33,11 @@ def law_verdict(search: Search, law: Law) -> LawVerdict:
     system = product(search.system, observer, search.table)
     if not _can_break(system, observer):
         return LawVerdict(law.name, Outcome.PROVED)
-    keep = frozenset({OBSERVER} if observer.states > 1 and _watches(observer) else ())
+    own = frozenset({OBSERVER} if observer.states > 1 else ())
+    keep = own if _watches(observer) else NOTHING
     for drop in (True, False):
-        result = search.reduced(system, drop=drop, keep=keep, named=observer.names)
+        named = observer.names | own
+        result = search.reduced(system, drop=drop, keep=keep, named=named)
         if result.cut is not None:
             return LawVerdict(law.name, Outcome.UNDETERMINED)
         paths = list(_broken(result, observer))
@@ -41,9 +45,35 @@ def law_verdict(search: Search, law: Law) -> LawVerdict:
             return LawVerdict(law.name, Outcome.PROVED)
         for path in paths:
             lasso = result.lift(path)
-            if lasso is not None:
+            if lasso is not None and breaks(observer, search.table, lasso):
                 return LawVerdict(law.name, Outcome.REFUTED, lasso)
     return LawVerdict(law.name, Outcome.UNDETERMINED)
+
+
+def breaks(observer: Observer, table: Table, lasso: Lasso) -> bool:
+    """Tell whether a run of the machine as declared breaks the law.
+
+    This asks the watcher that follows live runs, not the search that found the run.
+    """
+    watcher = Watcher(observer, table)
+    for step in lasso.stem:
+        if not watcher.see(step):
+            return True
+    if not lasso.loop:
+        ended = bool(lasso.stem) and lasso.stem[-1].after.phase in table.terminals
+        return ended and not watcher.end()
+    # After one round per observer state the states along a round have come to recur.
+    for _ in range(observer.states):
+        for step in lasso.loop:
+            if not watcher.see(step):
+                return True
+    around = {watcher.state}
+    for step in lasso.loop:
+        watcher.see(step)
+        around.add(watcher.state)
+    if observer.recurrent is None:
+        return around <= observer.pending
+    return around <= observer.counting
 
 
 def _watches(observer: Observer) -> bool:
@@ -83,5 +113,7 @@ def _stays(graph: Graph, chosen: frozenset[int], observer: Observer) -> Bools:
     """Return the edges along which the observer stays in some of its states."""
     if observer.states == 1:
         return np.ones(graph.targets.size, np.bool_)
-    inside = np.isin(graph.values(OBSERVER), list(chosen))
+    # An observer that never moves was folded away: it is in its first state.
+    states = np.maximum(graph.values(OBSERVER), 0)
+    inside = np.isin(states, list(chosen))
     return inside[graph.sources] & inside[graph.targets]

@@ -10,7 +10,14 @@ from collections.abc import Iterator
 
 import attrs
 
-from unspiral.engine.check.system import FAULT, Edge, System, Word, satisfiable
+from unspiral.engine.check.system import (
+    FAULT,
+    OBSERVER,
+    Edge,
+    System,
+    Word,
+    satisfiable,
+)
 from unspiral.engine.core.language import (
     FALSE,
     TRUE,
@@ -28,9 +35,8 @@ from unspiral.engine.core.language import (
 from unspiral.engine.core.observer import Observer
 from unspiral.engine.core.table import Table
 
-__all__ = ["BROKEN", "OBSERVER", "product"]
+__all__ = ["BROKEN", "product"]
 
-OBSERVER = "law.state"  #: the variable that holds the state of the observer
 BROKEN = f"{FAULT}law"  #: the fault of a broken law
 
 

@@ -171,7 +171,8 @@ def live_names(
         system: the system.
         keep: variables that matter everywhere.
     """
-    live: dict[str, frozenset[str]] = dict.fromkeys(system.phases, keep)
+    kept = keep & {word.name for word in system.words}
+    live: dict[str, frozenset[str]] = dict.fromkeys(system.phases, kept)
     changed = True
     while changed:
         changed = False

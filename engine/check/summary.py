@@ -35,7 +35,7 @@ from unspiral.engine.core.table import Row
 
 __all__ = ["regions_of", "summarise"]
 
-_MAX_STATES = 20_000
+_MAX_STATES = 6_000  # of a region, over all contexts: beyond, it is no gain
 _MAX_CONTEXTS = 256
 State: TypeAlias = tuple[str, tuple[int, ...]]
 
@@ -96,6 +96,7 @@ class _Region:
         self.watched = any(
             e.marked or e.progress for e in inside if e.target in self.phases
         )
+        self.room = _MAX_STATES
         self.moves = {
             phase: [self.compiled(e) for e in inside if e.source == phase]
             for phase in phases
@@ -226,7 +227,8 @@ class _Search:
         queue = [self.start]
         self.ways[self.start] = []
         for state in queue:
-            if len(queue) > _MAX_STATES:
+            self.region.room -= 1
+            if not self.region.room:
                 raise _TooLargeError
             phase, memory = state
             for edge, move in self.region.moves[phase]:

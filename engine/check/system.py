@@ -28,10 +28,20 @@ from unspiral.engine.core.language import (
 )
 from unspiral.engine.core.table import Row, Table
 
-__all__ = ["FAULT", "Edge", "System", "Word", "satisfiable", "system_of"]
+__all__ = [
+    "FAULT",
+    "MODEL_CALLS",
+    "OBSERVER",
+    "Edge",
+    "System",
+    "Word",
+    "satisfiable",
+    "system_of",
+]
 
 FAULT = "!"  #: first character of the pseudo-terminals that stand for faults
 MODEL_CALLS = "model_calls"
+OBSERVER = "law.state"  #: the variable that holds the state of a law's observer
 _MAX_COMBINATIONS = 20_000
 
 

@@ -7,17 +7,22 @@ from collections import deque
 
 import attrs
 
+from unspiral.engine.core.declare import Law
+from unspiral.engine.core.language import evaluate
+from unspiral.engine.core.laws import Watcher, compile_law
+from unspiral.engine.core.observer import Observer
 from unspiral.engine.core.step import (
     Snapshot,
     Step,
     available_events,
     initial_snapshot,
+    memory_of,
     step,
 )
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import OutOfRange, StuckError
 
-__all__ = ["Naive", "explore_naively"]
+__all__ = ["Naive", "explore_naively", "law_holds"]
 
 
 @attrs.frozen
@@ -172,3 +177,56 @@ def components(after: dict[Snapshot, set[Snapshot]]) -> dict[Snapshot, int]:
                         if each == here:
                             break
     return done
+
+
+def law_holds(table: Table, law: Law) -> bool:
+    """Judge a law by the product of the snapshots with the states of its watcher."""
+    observer = compile_law(law, table)
+    if observer.trivial:
+        return True
+    reader = Watcher(observer, table)
+    start = (initial_snapshot(table), 0)
+    seen = {start}
+    queue = deque([start])
+    after: dict[Snapshot, set[Snapshot]] = {}
+    marked: list[tuple[Snapshot, Snapshot]] = []
+    while queue:
+        here, state = queue.popleft()
+        if here.phase in table.terminals:
+            if state in observer.pending:
+                return False
+            continue
+        acting = bool(table.events[here.phase])
+        for event in available_events(table, here) if acting else (None,):
+            try:
+                taken = step(table, here, event)
+            except (StuckError, OutOfRange):
+                continue
+            reader.state = state
+            if not reader.see(taken):
+                return False
+            follower = (taken.after, reader.state)
+            one, two = _both(here, state), _both(*follower)
+            watched = (
+                observer.counting
+                if observer.recurrent is not None
+                else observer.pending
+            )
+            if state in watched and reader.state in watched:
+                after.setdefault(one, set()).add(two)
+                if observer.recurrent is None or _is_what(observer, table, taken):
+                    marked.append((one, two))
+            if follower not in seen:
+                seen.add(follower)
+                queue.append(follower)
+    component = components(after)
+    return not any(component[one] == component[two] for one, two in marked)
+
+
+def _both(snapshot: Snapshot, state: int) -> Snapshot:
+    return Snapshot(snapshot.phase, (*snapshot.memory, state))
+
+
+def _is_what(observer: Observer, table: Table, taken: Step) -> bool:
+    letter = observer.letters[taken.row.index][observer.recurrent or 0]
+    return bool(evaluate(letter, memory_of(table, taken.before)))

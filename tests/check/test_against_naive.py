@@ -2,8 +2,8 @@
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from tests.check.naive import Naive, explore_naively
-from unspiral.engine.check import Outcome, Verdict, check_table
+from tests.check.naive import Naive, explore_naively, law_holds
+from unspiral.engine.check import Outcome, Verdict, check_law, check_table
 from unspiral.engine.check.lift import replay
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.step import Step, initial_snapshot
@@ -85,3 +85,20 @@ def test_an_open_ended_cycle_is_there_if_and_only_if_progress_can_recur(
 
     assert bool(recurring) == bool(verdict.open_ended)
     assert recurring <= shown | {""}
+
+
+GENERATED_LAWS = settings(GENERATED, max_examples=300)
+
+
+@GENERATED_LAWS
+@given(machines(with_laws=True, max_phases=4))
+def test_laws_are_broken_exactly_where_a_naive_product_breaks_them(
+    machine: Machine,
+) -> None:
+    table = compile_table(machine)
+    assume(bool(machine.laws) and explore_naively(table, most=4_000) is not None)
+
+    for law in machine.laws:
+        answer = check_law(table, law)
+
+        assert (answer.verdict is Outcome.PROVED) == law_holds(table, law)
