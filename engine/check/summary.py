@@ -17,7 +17,7 @@ from typing import TypeAlias
 import attrs
 
 from unspiral.engine.check.reduce import live_names
-from unspiral.engine.check.system import MODEL_CALLS, Edge, System, Word
+from unspiral.engine.check.system import MODEL_CALLS, OBSERVER, Edge, System, Word
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.language import (
     Assign,
@@ -35,7 +35,8 @@ from unspiral.engine.core.table import Row
 
 __all__ = ["regions_of", "summarise"]
 
-_MAX_STATES = 6_000  # of a region, over all contexts: beyond, it is no gain
+_MAX_STATES = 60_000  # of a region, over all contexts: beyond, it is no gain
+_MAX_OBSERVED = 6_000  # the same if a law watches inside: contexts are many then
 _MAX_CONTEXTS = 256
 State: TypeAlias = tuple[str, tuple[int, ...]]
 
@@ -96,7 +97,8 @@ class _Region:
         self.watched = any(
             e.marked or e.progress for e in inside if e.target in self.phases
         )
-        self.room = _MAX_STATES
+        observed = any(u.name == OBSERVER for e in inside for u in e.updates)
+        self.room = _MAX_OBSERVED if observed else _MAX_STATES
         self.moves = {
             phase: [self.compiled(e) for e in inside if e.source == phase]
             for phase in phases
