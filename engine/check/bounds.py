@@ -164,7 +164,7 @@ def _follow(
     edges: list[int] = []
     graph = segments.graph
     while value[state] > 0:
-        here = np.arange(graph.first[state], graph.first[state + 1])
+        here = np.arange(int(graph.first[state]), int(graph.first[state + 1]))
         cuts = segments.cutting[here]
         onward = value[graph.targets[here]]
         if later is not None:
@@ -218,13 +218,15 @@ class WorstRun:
         self.graph = segments.graph
         self.weights = weights
         self.hubs = self._hubs()
-        self.slope: int | None = None
-        self.levels = self._levels(min(rounds, _MAX_ROUNDS))
+        self.levels, self.slope = self._levels(min(rounds, _MAX_ROUNDS))
         level = rounds if self.slope is not None else len(self.levels) - 1
         self.total, self.edges = self._walk(level)
 
-    def _levels(self, rounds: int) -> list[Ints]:
-        """Return the values with at most 0, 1, ... cuts, until they rise evenly."""
+    def _levels(self, rounds: int) -> tuple[list[Ints], int | None]:
+        """Return the values with at most 0, 1, ... cuts, until they rise evenly.
+
+        The second value is by how much they then rise, or None if they do not.
+        """
         nothing = np.zeros(self.graph.size, np.int64)
         levels = [self.segments.longest(self.weights, nothing)]
         if not self.hubs.size:
@@ -236,9 +238,8 @@ class WorstRun:
                 break
             rise = levels[-1][self.hubs] - later[self.hubs]
             if (rise == rise[0]).all() and self._carried(levels):
-                self.slope = int(rise[0])
-                break
-        return levels
+                return levels, int(rise[0])
+        return levels, None
 
     def _carried(self, levels: list[Ints]) -> bool:
         """Tell whether at every hub a worst path goes on to another cut.

@@ -18,6 +18,7 @@ from unspiral.engine.core.language import (
     Node,
     Not,
     evaluate,
+    integer,
     names,
     render,
 )
@@ -81,7 +82,7 @@ class Candidate:
     def _value(self, values: Values) -> int:
         if values not in self._known:
             memory = dict(zip(self._names, values, strict=True))
-            self._known[values] = int(evaluate(self._node, memory))  # type: ignore[arg-type]
+            self._known[values] = integer(evaluate(self._node, memory))
         return self._known[values]
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from unspiral.engine.check.ranking import find_certificate
 from unspiral.engine.check.examine import Examination
 from unspiral.engine.check.explore import DEFAULT_MEMORY, Progress
 from unspiral.engine.check.laws import law_verdict
+from unspiral.engine.check.ranking import find_certificate
 from unspiral.engine.check.search import Search
 from unspiral.engine.check.verdict import LawVerdict, Outcome, Verdict
 from unspiral.engine.core.declare import Law, LimitValue, Machine

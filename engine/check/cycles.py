@@ -5,12 +5,18 @@ cycle makes progress and nothing ends it. Both are looked for with strongly conn
 components, so nothing is missed; the shortest lasso is found by shortest paths.
 """
 
+from typing import TypeAlias
+
 import attrs
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from unspiral.engine.check.graph import Bools, Graph, Ints
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Before: TypeAlias = npt.NDArray[np.int32]
 
 __all__ = ["Path", "inside_components", "lassos", "shortest_lasso", "shortest_path"]
 
@@ -61,11 +67,10 @@ def lassos(graph: Graph, allowed: Bools, required: Bools) -> list[Path]:
     components = np.unique(labels[graph.sources[seeds]])
     member = np.isin(labels[graph.sources], components) & inside
     reasons: dict[int, set[str]] = {int(c): set() for c in components}
-    pairs = np.unique(
-        np.stack([labels[graph.sources[member]], graph.labels[member]]), axis=1
-    )
-    for component, label in pairs.T.tolist():
-        reasons[component].add(graph.system.edges[label].reason)
+    of_edges = graph.labels[member].astype(np.int64)
+    pairs = np.unique(np.stack([labels[graph.sources[member]], of_edges]), axis=1)
+    for component, label in zip(*pairs, strict=True):
+        reasons[int(component)].add(graph.system.edges[int(label)].reason)
     for component, names in reasons.items():
         kinds.setdefault(frozenset(names), set()).add(component)
     found: list[Path] = []
@@ -85,11 +90,21 @@ def _length(graph: Graph, edges: tuple[int, ...]) -> float:
     return float(graph.lengths[list(edges)].sum())
 
 
+def _distances(
+    matrix: csr_array, start: int, limit: float = np.inf
+) -> tuple[Floats, Before]:
+    """Return how far each state is from one of them, and the state before it."""
+    distance, before = dijkstra(
+        matrix, indices=np.asarray(start), limit=limit, return_predecessors=True
+    )
+    return distance.reshape(-1), before.reshape(-1)
+
+
 def shortest_path(graph: Graph, target: int) -> Path | None:
     """Return a shortest path from the start to a state, or None if there is none."""
     everything = np.ones(graph.targets.size, np.bool_)
     matrix = graph.matrix(graph.lengths, everything)
-    distance, before = dijkstra(matrix, indices=graph.start, return_predecessors=True)
+    distance, before = _distances(matrix, graph.start)
     if not np.isfinite(distance[target]):
         return None
     return Path(_walk(graph, everything, before, target))
@@ -105,22 +120,20 @@ def shortest_lasso(graph: Graph, loop: Bools, required: Bools) -> Path | None:
     """
     everything = np.ones(graph.targets.size, np.bool_)
     matrix = graph.matrix(graph.lengths, everything)
-    distance, before = dijkstra(matrix, indices=graph.start, return_predecessors=True)
+    distance, before = _distances(matrix, graph.start)
     states = np.unique(graph.sources[loop])
     heads = states[np.argsort(distance[states], kind="stable")]
     doubled = _doubled(graph, loop, required, states)
-    best: tuple[float, int, np.ndarray[tuple[int], np.dtype[np.int32]]] | None = None
-    for head in heads[:_MAX_HEADS].tolist():
-        limit = np.inf if best is None else best[0] - distance[head]
+    best: tuple[float, int, Before] | None = None
+    for head in map(int, heads[:_MAX_HEADS]):
+        limit = np.inf if best is None else best[0] - float(distance[head])
         if limit <= 1:
             break
         place = int(np.searchsorted(doubled.states, head))
-        far, back = dijkstra(
-            doubled.matrix, indices=place, limit=limit, return_predecessors=True
-        )
-        total = distance[head] + far[place + doubled.states.size]
+        far, back = _distances(doubled.matrix, place, limit)
+        total = float(distance[head]) + float(far[place + doubled.states.size])
         if best is None or total < best[0]:
-            best = (float(total), head, back)
+            best = (total, head, back)
     if best is None or not np.isfinite(best[0]):
         return None
     _, head, back = best
@@ -137,12 +150,7 @@ class _Doubled:
     loop: Bools
     required: Bools
 
-    def walk(
-        self,
-        graph: Graph,
-        head: int,
-        back: np.ndarray[tuple[int], np.dtype[np.int32]],
-    ) -> tuple[int, ...]:
+    def walk(self, graph: Graph, head: int, back: Before) -> tuple[int, ...]:
         size = self.states.size
         place = int(np.searchsorted(self.states, head))
         here = place + size
@@ -178,12 +186,7 @@ def _doubled(graph: Graph, loop: Bools, required: Bools, states: Ints) -> _Doubl
     return _Doubled(states, matrix, loop, required)
 
 
-def _walk(
-    graph: Graph,
-    chosen: Bools,
-    before: np.ndarray[tuple[int], np.dtype[np.int32]],
-    target: int,
-) -> tuple[int, ...]:
+def _walk(graph: Graph, chosen: Bools, before: Before, target: int) -> tuple[int, ...]:
     edges: list[int] = []
     here = target
     while here != graph.start:
@@ -195,6 +198,6 @@ def _walk(
 
 def _edge_between(graph: Graph, chosen: Bools, source: int, target: int) -> int:
     """Return the shortest chosen edge from one state to another."""
-    edges = np.arange(graph.first[source], graph.first[source + 1])
+    edges = np.arange(int(graph.first[source]), int(graph.first[source + 1]))
     edges = edges[chosen[edges] & (graph.targets[edges] == target)]
     return int(edges[np.argmin(graph.lengths[edges])])

@@ -72,7 +72,7 @@ class Exploration:
     cut: Cut | None = None
 
 
-def explore(
+def explore(  # noqa: PLR0913 - each is a choice of the caller
     system: System,
     *,
     record: bool = True,

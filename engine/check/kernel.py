@@ -23,6 +23,7 @@ from unspiral.engine.core.language import (
     Node,
     arrays,
     fold,
+    integer,
     substitute,
 )
 
@@ -122,8 +123,7 @@ class _Source:
             return
         where = "None"
         if enabled != TRUE:
-            items = enabled.items if _is_and(enabled) else (enabled,)
-            mask = " & ".join(self.condition(item) for item in items)
+            mask = " & ".join(self.condition(part) for part in _conjuncts(enabled))
             self.body.append(f"    i = xp.flatnonzero({mask})")
             where = "i"
         follower = "None"
@@ -153,11 +153,7 @@ class _Source:
         name, stride = digit.name, digit.stride
         carried = self.local.get(name)
         if carried is None:
-            # Not a digit here: the base holds its fixed value, or nothing.
-            before = self.layout.fixed.get(name, digit.low)
-            if isinstance(value, Const):
-                return "", (int(value.value) - before) * stride  # type: ignore[arg-type]
-            return f"({self.value(value)}{at} - {before}) * {stride}", 0
+            return self.arrival(digit, value, at)
         match value:
             case Name(same) if same == name:
                 return "", 0
@@ -166,9 +162,19 @@ class _Source:
             case Arith("-", Name(same), Const(int() as step)) if same == name:
                 return "", -step * stride
             case Const(constant):
-                return f"({int(constant)} - {carried}{at}) * {stride}", 0  # type: ignore[arg-type]
+                return f"({integer(constant)} - {carried}{at}) * {stride}", 0
             case _:
                 return f"({self.value(value)}{at} - {carried}{at}) * {stride}", 0
+
+    def arrival(self, digit: Digit, value: Node, at: str) -> tuple[str, int]:
+        """Return what is added for a variable that is no digit in this phase.
+
+        The base holds its fixed value, or nothing.
+        """
+        before = self.layout.fixed.get(digit.name, digit.low)
+        if isinstance(value, Const):
+            return "", (integer(value.value) - before) * digit.stride
+        return f"({self.value(value)}{at} - {before}) * {digit.stride}", 0
 
     def value(self, node: Node) -> str:
         """Return a variable that holds a new value, as integers."""
@@ -261,8 +267,8 @@ class _Source:
         return True
 
 
-def _is_and(node: Node) -> bool:
-    return isinstance(node, Bool) and node.op == "and"
+def _conjuncts(node: Node) -> tuple[Node, ...]:
+    return node.items if isinstance(node, Bool) and node.op == "and" else (node,)
 
 
 def _same(here: Digit, there: Digit) -> bool:
@@ -270,11 +276,10 @@ def _same(here: Digit, there: Digit) -> bool:
 
 
 def _pinned(condition: Node, name: str) -> bool:
-    items = condition.items if _is_and(condition) else (condition,)  # type: ignore[union-attr]
     return any(
         isinstance(item, Compare)
         and item.op == "=="
         and item.left == Name(name)
         and isinstance(item.right, Const)
-        for item in items
+        for item in _conjuncts(condition)
     )

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import attrs
 
-from unspiral.engine.check.reduce import NOTHING, live_names
 from unspiral.engine.check.interval import ENDLESS, Interval, interval
+from unspiral.engine.check.reduce import NOTHING, live_names
 from unspiral.engine.check.system import Edge, System, Word
 
 __all__ = ["Digit", "Layout", "UnboundedError", "layout_of"]

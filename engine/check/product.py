@@ -73,7 +73,8 @@ def _letters(predicates: tuple[Node, ...], table: Table) -> Iterator[tuple[int, 
     fixed = sum(1 << i for i, node in enumerate(encoded) if node == TRUE)
     varying = [i for i, node in enumerate(encoded) if node not in {TRUE, FALSE}]
     for truth in itertools.product((False, True), repeat=len(varying)):
-        letter, condition = fixed, TRUE
+        letter = fixed
+        condition: Node = TRUE
         for i, holds in zip(varying, truth, strict=True):
             part = encoded[i] if holds else negation(encoded[i])
             condition = conjunction(condition, part)

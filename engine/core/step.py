@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from unspiral.engine.core.language import TRUE, Const, Node, python
+from unspiral.engine.core.language import TRUE, Const, Node, integer, python
 from unspiral.engine.core.table import Row, Table
 from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
 
@@ -215,7 +215,8 @@ class _Source:
             return []
         low, high = variable.low, variable.high
         if isinstance(value, Const):
-            if low <= int(value.value) and (high is None or int(value.value) <= high):  # type: ignore[arg-type]
+            number = integer(value.value)
+            if low <= number and (high is None or number <= high):
                 return []
             test = "True"
         else:

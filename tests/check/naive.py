@@ -122,13 +122,11 @@ def explore_naively(table: Table, most: int = 20_000) -> Naive | None:
         here = queue.popleft()
         if here.phase in table.terminals:
             continue
-        acting = bool(table.events[here.phase])
-        answers = available_events(table, here) if acting else (None,)
+        answers = _answers(table, here)
         faults += not answers
         for event in answers:
-            try:
-                taken = step(table, here, event)
-            except (StuckError, OutOfRange):
+            taken = _taken(table, here, event)
+            if taken is None:
                 faults += 1
                 continue
             steps.append(taken)
@@ -138,6 +136,18 @@ def explore_naively(table: Table, most: int = 20_000) -> Naive | None:
                 if len(states) > most:
                     return None
     return Naive(states, steps, faults)
+
+
+def _answers(table: Table, here: Snapshot) -> tuple[str | None, ...]:
+    return available_events(table, here) if table.events[here.phase] else (None,)
+
+
+def _taken(table: Table, here: Snapshot, event: str | None) -> Step | None:
+    """Take a step; None if no row applies or a counter would leave its domain."""
+    try:
+        return step(table, here, event)
+    except (StuckError, OutOfRange):
+        return None
 
 
 def components(after: dict[Snapshot, set[Snapshot]]) -> dict[Snapshot, int]:
@@ -171,12 +181,16 @@ def components(after: dict[Snapshot, set[Snapshot]]) -> dict[Snapshot, int]:
                     low[above] = min(low[above], low[here])
                 if low[here] == index[here]:
                     found += 1
-                    while True:
-                        each = stack.pop()
-                        done[each] = found
-                        if each == here:
-                            break
+                    done.update(dict.fromkeys(_popped(stack, here), found))
     return done
+
+
+def _popped(stack: list[Snapshot], last: Snapshot) -> list[Snapshot]:
+    """Take everything down to a snapshot from a stack."""
+    at = stack.index(last)
+    taken = stack[at:]
+    del stack[at:]
+    return taken
 
 
 def law_holds(table: Table, law: Law) -> bool:
@@ -184,7 +198,24 @@ def law_holds(table: Table, law: Law) -> bool:
     observer = compile_law(law, table)
     if observer.trivial:
         return True
+    found = _watched(observer, table)
+    if found is None:
+        return False
+    after, marked = found
+    component = components(after)
+    return not any(component[one] == component[two] for one, two in marked)
+
+
+def _watched(
+    observer: Observer, table: Table
+) -> tuple[dict[Snapshot, set[Snapshot]], list[tuple[Snapshot, Snapshot]]] | None:
+    """Return the steps with the law's duty open, and those that must not recur.
+
+    None: the law is broken by a run that ends, or by a step.
+    """
     reader = Watcher(observer, table)
+    endless = observer.recurrent is not None
+    watched = observer.counting if endless else observer.pending
     start = (initial_snapshot(table), 0)
     seen = {start}
     queue = deque([start])
@@ -194,33 +225,25 @@ def law_holds(table: Table, law: Law) -> bool:
         here, state = queue.popleft()
         if here.phase in table.terminals:
             if state in observer.pending:
-                return False
+                return None
             continue
-        acting = bool(table.events[here.phase])
-        for event in available_events(table, here) if acting else (None,):
-            try:
-                taken = step(table, here, event)
-            except (StuckError, OutOfRange):
+        for event in _answers(table, here):
+            taken = _taken(table, here, event)
+            if taken is None:
                 continue
             reader.state = state
             if not reader.see(taken):
-                return False
+                return None
             follower = (taken.after, reader.state)
-            one, two = _both(here, state), _both(*follower)
-            watched = (
-                observer.counting
-                if observer.recurrent is not None
-                else observer.pending
-            )
             if state in watched and reader.state in watched:
+                one, two = _both(here, state), _both(taken.after, reader.state)
                 after.setdefault(one, set()).add(two)
-                if observer.recurrent is None or _is_what(observer, table, taken):
+                if not endless or _is_what(observer, table, taken):
                     marked.append((one, two))
             if follower not in seen:
                 seen.add(follower)
                 queue.append(follower)
-    component = components(after)
-    return not any(component[one] == component[two] for one, two in marked)
+    return after, marked
 
 
 def _both(snapshot: Snapshot, state: int) -> Snapshot:

@@ -43,6 +43,7 @@ from unspiral.engine.core.language.tree import (
     Not,
     Unlimited,
     Value,
+    integer,
 )
 from unspiral.engine.core.language.typing import (
     BOOL,
@@ -89,6 +90,7 @@ __all__ = [
     "evaluate",
     "fold",
     "free",
+    "integer",
     "may",
     "names",
     "names_of_action",

@@ -22,6 +22,7 @@ from unspiral.engine.core.language.tree import (
     Node,
     Not,
     Value,
+    integer,
 )
 
 __all__ = ["arrays", "python", "render", "render_action"]
@@ -137,7 +138,7 @@ def arrays(
             case Compare(op, left, right):
                 return f"({operand(left)} {op} {operand(right)})"
             case Member(item, values):
-                tests = [f"({operand(item)} == {int(v)})" for v in values]  # type: ignore[arg-type]
+                tests = [f"({operand(item)} == {integer(v)})" for v in values]
                 return f"({' | '.join(tests)})"
             case Not(item):
                 return f"(~{walk(item)})"

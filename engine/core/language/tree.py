@@ -26,6 +26,7 @@ __all__ = [
     "Not",
     "Unlimited",
     "Value",
+    "integer",
 ]
 
 
@@ -43,11 +44,30 @@ Value: TypeAlias = bool | int | str | Unlimited
 Ordering: TypeAlias = OneOf["==", "!=", "<", "<=", ">", ">="]
 
 
+def integer(value: Value) -> int:
+    """Return a literal of an encoded tree, or of arithmetic, as a number.
+
+    Raises:
+        TypeError: it is a text or UNLIMITED, and the tree was never encoded.
+    """
+    if isinstance(value, int):
+        return int(value)
+    raise TypeError(value)
+
+
+def _typed(value: Value) -> tuple[type[object], Value]:
+    return type(value), value
+
+
+def _all_typed(values: tuple[Value, ...]) -> tuple[tuple[type[object], Value], ...]:
+    return tuple((type(value), value) for value in values)
+
+
 @attrs.frozen(cache_hash=True)
 class Const:
-    """A literal. `True` and `1` are different literals, though Python has them equal."""
+    """A literal; `True` and `1` are different ones, though Python has them equal."""
 
-    value: Value = attrs.field(eq=lambda value: (type(value), value))
+    value: Value = attrs.field(eq=_typed)
 
 
 @attrs.frozen(cache_hash=True)
@@ -71,9 +91,7 @@ class Member:
     """`item in (a, b, c)` with literal elements."""
 
     item: "Node"
-    values: tuple[Value, ...] = attrs.field(
-        eq=lambda values: tuple((type(value), value) for value in values)
-    )
+    values: tuple[Value, ...] = attrs.field(eq=_all_typed)
 
 
 @attrs.frozen(cache_hash=True)
