@@ -7,6 +7,7 @@ choices have become small integers, and whatever may go wrong has become an edge
 functions from systems to systems. This module knows tables and no search.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
 
@@ -16,6 +17,7 @@ from unspiral.engine.check.interval import ENDLESS, interval
 from unspiral.engine.core.language import (
     FALSE,
     Assign,
+    Bool,
     Compare,
     Const,
     Node,
@@ -32,6 +34,7 @@ __all__ = [
     "FAULT",
     "MODEL_CALLS",
     "OBSERVER",
+    "REASON",
     "Edge",
     "System",
     "Word",
@@ -41,8 +44,10 @@ __all__ = [
 
 FAULT = "!"  #: first character of the pseudo-terminals that stand for faults
 MODEL_CALLS = "model_calls"
+REASON = "reason:"  #: what the uses of a continue reason are counted under
 OBSERVER = "law.state"  #: the variable that holds the state of a law's observer
 _MAX_COMBINATIONS = 20_000
+_KEPT = 50_000  # conditions that were tried and are remembered
 
 
 @attrs.frozen
@@ -188,9 +193,11 @@ def _group(
 def _encoded(update: Assign, table: Table) -> Assign:
     """Encode the right side; a bare string or flag takes its type from the left."""
     variable = table.variables[table.positions[update.name]]
-    if isinstance(update.value, Const):
-        return Assign(update.name, Const(variable.index(update.value.value)))  # type: ignore[arg-type]
-    return Assign(update.name, encode(update.value, table.scope))
+    match update.value:
+        case Const(int() | str() as value):
+            return Assign(update.name, Const(variable.index(value)))
+        case value:
+            return Assign(update.name, encode(value, table.scope))
 
 
 def _leaves(updates: tuple[Assign, ...], words: Mapping[str, Word]) -> Node:
@@ -212,7 +219,7 @@ def _leaves(updates: tuple[Assign, ...], words: Mapping[str, Word]) -> Node:
 def _edge(row: Row, enabled: Node, updates: tuple[Assign, ...]) -> Edge:
     worst = dict(row.cost)
     if row.reason:
-        worst[f"reason:{row.reason}"] = 1
+        worst[f"{REASON}{row.reason}"] = 1
     return Edge(
         source=row.source,
         target=row.target,
@@ -256,8 +263,34 @@ def satisfiable(condition: Node, words: Iterable[Word]) -> bool:
     """Tell whether some memory fulfils a condition; True if that is too many to try."""
     if isinstance(condition, Const):
         return bool(condition.value)
-    read = names(condition)
-    used = [word for word in words if word.name in read]
+    domains = {word.name: word for word in words}
+    return all(
+        _tried(part, tuple(domains[name] for name in sorted(names(part))))
+        for part in _apart(condition)
+    )
+
+
+def _apart(condition: Node) -> Iterable[Node]:
+    """Split a conjunction into conditions that share no variable."""
+    if not (isinstance(condition, Bool) and condition.op == "and"):
+        return (condition,)
+    parts: list[tuple[frozenset[str], list[Node]]] = []
+    for item in condition.items:
+        read, joined = names(item), [item]
+        for part in [part for part in parts if part[0] & read]:
+            parts.remove(part)
+            read, joined = read | part[0], part[1] + joined
+        parts.append((read, joined))
+    return [
+        Bool("and", tuple(joined)) if len(joined) > 1 else joined[0]
+        for _, joined in parts
+    ]
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _tried(condition: Node, used: tuple[Word, ...]) -> bool:
+    if isinstance(condition, Const):
+        return bool(condition.value)
     total = 1
     for word in used:
         total *= word.size

@@ -107,16 +107,33 @@ def replace(node: Node, change: Callable[[Node], Node | None]) -> Node:
 
 def substitute(node: Node, values: Mapping[str, Node | Value]) -> Node:
     """Put values or trees in place of names, and simplify."""
+    return fold(_put(node, values))
 
-    def change(inner: Node) -> Node | None:
-        if isinstance(inner, Name) and inner.id in values:
-            value = values[inner.id]
+
+def _put(node: Node, values: Mapping[str, Node | Value]) -> Node:
+    """Put values in; a part that reads none of the names is left as it is."""
+    if names(node).isdisjoint(values):
+        return node
+    match node:
+        case Name(name):
+            value = values[name]
             if isinstance(value, bool | int | str | Unlimited):
                 return Const(value)
             return value
-        return None
-
-    return fold(replace(node, change))
+        case Compare(op, left, right):
+            return Compare(op, _put(left, values), _put(right, values))
+        case Arith(op, left, right):
+            return Arith(op, _put(left, values), _put(right, values))
+        case Member(item, among):
+            return Member(_put(item, values), among)
+        case Not(item):
+            return Not(_put(item, values))
+        case Bool(op, items):
+            return Bool(op, tuple(_put(item, values) for item in items))
+        case Extreme(op, items):
+            return Extreme(op, tuple(_put(item, values) for item in items))
+        case _:
+            return node
 
 
 def free(node: Node, dropped: frozenset[str]) -> Node:
@@ -202,7 +219,7 @@ def _join(op: str, items: tuple[Node, ...]) -> Node:
     flat.pop(unit, None)
     # Two free conditions are never each other's negation, even if they look so.
     if zero in flat or any(
-        fold(Not(item)) in flat for item in flat if not _loose(item)
+        fold(Not(item)) in flat and not _loose(item) for item in flat
     ):
         return zero
     if len(flat) < 2:  # noqa: PLR2004 - a pair is the least to join
