@@ -3,6 +3,7 @@
 numpy and scipy are imported here; `core` is all of ours that it knows.
 """
 
+from unspiral.engine.check.ablate import Attempt, smallest_spirals
 from unspiral.engine.check.check import check, check_law, check_table
 from unspiral.engine.check.readings import ReadingVerdict, check_readings
 from unspiral.engine.check.verdict import (
@@ -14,6 +15,7 @@ from unspiral.engine.check.verdict import (
 )
 
 __all__ = [
+    "Attempt",
     "Bounds",
     "Lasso",
     "LawVerdict",
@@ -24,4 +26,5 @@ __all__ = [
     "check_law",
     "check_readings",
     "check_table",
+    "smallest_spirals",
 ]

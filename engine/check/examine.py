@@ -16,7 +16,7 @@ from unspiral.engine.check.cycles import Path, lassos, shortest_path
 from unspiral.engine.check.explore import Cut, Exploration, explore
 from unspiral.engine.check.reduce import Quotient, fold_constants, undropped
 from unspiral.engine.check.search import Result, Search
-from unspiral.engine.check.system import FAULT, MODEL_CALLS
+from unspiral.engine.check.system import FAULT, MODEL_CALLS, REASON
 from unspiral.engine.check.verdict import Bounds, Lasso, Outcome, Verdict
 from unspiral.engine.core.declare import Counter
 from unspiral.engine.core.step import (
@@ -41,6 +41,7 @@ class _Faults:
 
     @property
     def any(self) -> bool:
+        """Tell whether anything is wrong."""
         return bool(self.spirals or self.deadlocks or self.out_of_range)
 
 
@@ -75,6 +76,8 @@ class Examination:
             if finer.cut is None:
                 bounds = self.bounds(finer)
                 open_ended = self.open_ended(finer)
+        if open_ended is None:
+            self.notes.append("a cycle with progress was found that may have an end")
         return Verdict(
             table=self.table,
             verdict=Outcome.REFUTED if faults.any else Outcome.PROVED,
@@ -90,11 +93,12 @@ class Examination:
         )
 
     def exact(self, bounds: Bounds) -> bool:
-        """Tell whether a run that attains the worst case was replayed, if there is one."""
+        """Tell whether a run with the worst case was replayed, if there is one."""
         endless = bounds.model_calls_between_progress is None
         return endless or bounds.witness is not None
 
     def remarks(self, bounds: Bounds) -> tuple[str, ...]:
+        """Return what a reader of the worst cases must know."""
         if self.exact(bounds):
             return ()
         return (
@@ -102,6 +106,7 @@ class Examination:
         )
 
     def undetermined(self, cut: Cut, transitions: int) -> Verdict:
+        """Return the answer when the search was cut, with how far it got."""
         note = f"search cut after {cut.states:,} states: {cut.reason}"
         return Verdict(
             table=self.table,
@@ -116,6 +121,7 @@ class Examination:
 
     @functools.cached_property
     def unreduced(self) -> Quotient:
+        """Return the system with every variable that some edge writes."""
         return undropped(fold_constants(self.search.system))
 
     def count(self) -> Exploration:
@@ -144,7 +150,8 @@ class Examination:
     def faults(self, result: Result) -> _Faults | None:
         """Return the lifted faults, or None if one of them does not lift."""
         graph = result.graph
-        spirals = [result.lift(p) for p in lassos(graph, ~graph.progress, graph.costs)]
+        loops = lassos(graph, ~graph.progress, graph.costs)
+        spirals = _lifted([result.lift(path) for path in loops])
         stuck: list[Lasso | None] = []
         outside: list[Lasso | None] = []
         rows: list[str] = []
@@ -153,10 +160,10 @@ class Examination:
                 lasso = self.into(result, end)
                 (outside if end.startswith(f"{FAULT}range") else stuck).append(lasso)
                 rows.append(f"fault: {end[1:]}")
-        found = (_lifted(spirals), _lifted(stuck), _lifted(outside))
-        if any(part is None for part in found):
+        deadlocks, out_of_range = _lifted(stuck), _lifted(outside)
+        if spirals is None or deadlocks is None or out_of_range is None:
             return None
-        return _Faults(*(part or () for part in found), tuple(rows))
+        return _Faults(spirals, deadlocks, out_of_range, tuple(rows))
 
     def into(self, result: Result, end: str) -> Lasso | None:
         """Return the run up to, and without, the row that leads into a fault."""
@@ -204,8 +211,8 @@ class Examination:
         for reason in dict.fromkeys(e.reason for e in progress):
             chosen = [e.progress and e.reason == reason for e in graph.system.edges]
             required = endless & graph.of_label(chosen, np.bool_)
-            for path in lassos(graph, endless, required)[:1]:
-                found.append(result.lift(path))
+            shortest = lassos(graph, endless, required)[:1]
+            found += [result.lift(path) for path in shortest]
         return _lifted(found)
 
     def bounds(self, result: Result) -> Bounds:
@@ -231,14 +238,15 @@ class Examination:
         segments = apart if same else segments_of(graph, result.counted)
         if not segments.bounds(calls):
             return None
-        return WorstRun(segments, calls, result.quotient.rounds or 0)
+        return WorstRun(segments, calls, result.quotient.rounds)
 
     def per_reason(
         self, result: Result, segments: Segments
     ) -> Mapping[str, int | None]:
+        """Return the most uses of each continue reason in a segment."""
         found: dict[str, int | None] = {}
         for reason in dict.fromkeys(r.reason for r in self.table.rows if r.reason):
-            weights = result.graph.worst(f"reason:{reason}")
+            weights = result.graph.worst(f"{REASON}{reason}")
             bounded = segments.bounds(weights)
             found[reason] = WorstCase(segments, weights).value if bounded else None
         return found
@@ -271,10 +279,11 @@ class Examination:
             "",
         )
         value = self.table.limits.get(limit)
-        known = isinstance(value, int) and not isinstance(value, bool)
-        if not known or worst is None or not worst.slope:
+        if not isinstance(value, int) or isinstance(value, bool):
             return ""
-        rest = worst.total - worst.slope * int(value)  # type: ignore[arg-type]
+        if worst is None or not worst.slope:
+            return ""
+        rest = worst.total - worst.slope * value
         return f"{worst.slope} * {limit} {'+' if rest >= 0 else '-'} {abs(rest)}"
 
 

@@ -38,16 +38,25 @@ def replay(
     return tuple(steps)
 
 
-def lift(table: Table, graph: Graph, path: Path, *, dear: bool = False) -> Lasso | None:
+def lift(
+    table: Table,
+    graph: Graph,
+    path: Path,
+    *,
+    counters: Iterable[str] = (),
+    dear: bool = False,
+) -> Lasso | None:
     """Return the steps of a path, or None if the machine does not take them.
 
-    The loop is taken twice: a loop that can be entered again with what it left behind
-    can be entered for ever, since what it reads is the same each time.
+    The loop is taken twice. If it can be entered again with what it left behind it can
+    be entered for ever: what conditions read is the same each time, as long as the loop
+    raises no counter that the quotient dropped (`counters`); then it is not taken.
 
     Args:
         table: the machine as declared.
         graph: where the path was found.
         path: the path.
+        counters: what the quotient dropped.
         dear: write out the dearest instead of the shortest way through summaries.
     """
 
@@ -63,6 +72,9 @@ def lift(table: Table, graph: Graph, path: Path, *, dear: bool = False) -> Lasso
     after = stem[-1].after if stem else initial_snapshot(table)
     once = replay(table, rows(path.loop), after)
     if not once or replay(table, rows(path.loop), once[-1].after) is None:
+        return None
+    places = [table.positions[name] for name in counters]
+    if any(once[-1].after.memory[i] != once[0].before.memory[i] for i in places):
         return None
     return _recurring(table, stem, once)
 

@@ -106,15 +106,15 @@ class _Search:
         """Take the expression that lowers most of some rows and is raised by none."""
         inside = frozenset(phase for r in rows for phase in (r.source, r.target))
         lowered: list[str] = []
-        term = Term()
+        term: Term | None = None
         for each in candidates:
             if not any(each.raises(row, inside) for row in rows):
                 found = [row.name for row in rows if each.lowers(row, inside)]
                 if len(found) > len(lowered):
                     term, lowered = Term(each.text, phases), found
-        if lowered:
+        if term is not None:
             self.take(term, lowered)
-        return bool(lowered)
+        return term is not None
 
     def split(self) -> list[tuple[frozenset[str], list[Row]]]:
         """Return the components of what remains with the rows inside each."""

@@ -70,8 +70,9 @@ class _Judge:
             kind = lang.check_expression(node, self.table.scope, text, field)
         except UnspiralError as error:
             raise CertificateError(field, str(error)) from error
-        if kind not in {lang.INT, lang.BOOL} or not self.few(names(node)):
-            raise CertificateError(field, "it must be a number with a least value")
+        both = bool(text) == bool(self.terms[place].order)
+        if both or kind not in {lang.INT, lang.BOOL} or not self.few(names(node)):
+            raise CertificateError(field, "it must be one number with a least value")
         return node
 
     def row(self, row: Row, place: int) -> None:

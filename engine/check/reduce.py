@@ -10,7 +10,6 @@ found in it is a candidate until `step` has replayed it; that none is there is a
 for every value of the dropped variables at once.
 """
 
-import functools
 from collections.abc import Mapping
 
 import attrs
@@ -90,28 +89,36 @@ def slice_away(system: System, keep: frozenset[str] = NOTHING) -> System:
 
 @attrs.frozen(eq=False)
 class Quotient:
-    """A system without the variables that only progress writes.
+    """A system without the counters that only progress raises.
 
     Attributes:
         system: the smaller system.
-        dropped: the variables that were dropped.
-        counter: a dropped counter with a greatest value that edges only raise, or "".
-        rounds: how many edges that raise it a run can have at most, or None.
-        counted: per edge, whether it raises that counter.
+        dropped: the counters that were dropped.
+        counted: per edge, whether it raises a dropped counter that has a greatest
+            value; such an edge is on no cycle of the machine.
+        rounds: how many such edges a run can have at most.
+        counter: the name of the only such counter, or "" if there are more or none.
     """
 
     system: System
     dropped: tuple[Word, ...]
+    counted: tuple[bool, ...]
+    rounds: int = 0
     counter: str = ""
-    rounds: int | None = None
-    counted: tuple[bool, ...] = ()
 
 
 def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
-    """Drop every variable that no edge without progress writes, but those to keep."""
-    # Nobody reads what is written on the way into an end.
-    inner = [e for e in system.edges if not e.progress and e.target in system.phases]
-    kept = {u.name for e in inner for u in e.updates} | keep
+    """Drop every counter that only progress writes, and only raises.
+
+    Nobody reads what is written on the way into an end, so that does not count.
+    """
+    kept = keep | {
+        update.name
+        for edge in system.edges
+        for update in edge.updates
+        if edge.target in system.phases
+        and not (edge.progress and _raise(edge, update.name))
+    }
     # What the new value of a kept variable is computed from must be kept as well.
     while True:
         more = kept.union(
@@ -127,27 +134,34 @@ def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
         for edge in system.edges
     )
     smaller = attrs.evolve(system, edges=edges).without(gone)
-    return _counted(system, Quotient(smaller, dropped))
+    return _counted(system, Quotient(smaller, dropped, ()))
 
 
 def undropped(system: System) -> Quotient:
     """Return the quotient that drops nothing."""
-    return Quotient(system, (), counted=(False,) * len(system.edges))
+    return Quotient(system, (), (False,) * len(system.edges))
 
 
 def _counted(system: System, taken: Quotient) -> Quotient:
-    """Find the dropped counter that bounds the most edges."""
-    best = attrs.evolve(taken, counted=(False,) * len(system.edges))
-    for word in taken.dropped:
+    """Find the edges that raise a dropped counter with a greatest value."""
+    bounded = [word for word in taken.dropped if word.high is not None]
+    raised: list[str] = []
+    counted = [False] * len(system.edges)
+    rounds = 0
+    for word in bounded:
         rises = [_raise(edge, word.name) for edge in system.edges]
-        writes = [any(u.name == word.name for u in e.updates) for e in system.edges]
-        counted = tuple(rise > 0 for rise in rises)
-        if word.high is None or not any(counted) or counted != tuple(writes):
-            continue
-        rounds = (word.high - word.initial) // min(filter(None, rises))
-        if sum(counted) > sum(best.counted):
-            best = attrs.evolve(best, counter=word.name, rounds=rounds, counted=counted)
-    return best
+        if any(rises):
+            raised.append(word.name)
+            rounds += ((word.high or 0) - word.initial) // min(filter(None, rises))
+            counted = [
+                known or rise > 0 for known, rise in zip(counted, rises, strict=True)
+            ]
+    return attrs.evolve(
+        taken,
+        counted=tuple(counted),
+        rounds=rounds,
+        counter=raised[0] if len(raised) == 1 else "",
+    )
 
 
 def _raise(edge: Edge, name: str) -> int:
@@ -189,4 +203,4 @@ def _needed(edge: Edge, after: frozenset[str]) -> frozenset[str]:
     updated = {update.name: update.value for update in edge.updates}
     through = after - updated.keys()
     read = (names(updated[name]) for name in after & updated.keys())
-    return functools.reduce(frozenset.union, read, names(edge.enabled) | through)
+    return names(edge.enabled).union(through, *read)

@@ -59,7 +59,9 @@ class Result:
 
     def lift(self, path: Path, *, dear: bool = False) -> Lasso | None:
         """Return the steps of a path on the machine as declared, if it takes them."""
-        return lift(self.table, self.graph, path, dear=dear)
+        names = [word.name for word in self.quotient.dropped]
+        known = [name for name in names if name in self.table.positions]
+        return lift(self.table, self.graph, path, counters=known, dear=dear)
 
     def lift_segment(self, stem: Path, segment: tuple[int, ...]) -> Lasso | None:
         """Return a shortest way to a state as stem and a dearest segment as loop."""
@@ -90,7 +92,7 @@ class Search:
         self.memory = memory
         self.progress = progress
         self.system = system_of(table)
-        self.regions: Mapping[str, tuple[str, ...]] = regions_of(table.machine)
+        self.regions = regions_of(table.machine)
 
     def reduced(
         self,
@@ -109,8 +111,8 @@ class Search:
             named: variables that the quotient must not drop.
         """
         small = slice_away(fold_constants(system), keep)
-        small = slice_away(summarise(small, self.regions), keep)
-        small = collapse(small)
+        small = slice_away(summarise(small, self.regions, keep), keep)
+        small = collapse(small, keep)
         taken = quotient(small, keep | named) if drop else undropped(small)
         return self.explored(taken, keep=keep, by_liveness=True)
 

@@ -10,14 +10,22 @@ A region with a cycle that costs something is not summarised: the cycle is then 
 where every other cycle is found.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import attrs
 
-from unspiral.engine.check.reduce import live_names
-from unspiral.engine.check.system import MODEL_CALLS, OBSERVER, Edge, System, Word
+from unspiral.engine.check.reduce import NOTHING, live_names
+from unspiral.engine.check.system import (
+    MODEL_CALLS,
+    OBSERVER,
+    REASON,
+    Edge,
+    System,
+    Word,
+)
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.language import (
     Assign,
@@ -33,46 +41,70 @@ from unspiral.engine.core.language import (
 from unspiral.engine.core.nest import flatten, nested_phases
 from unspiral.engine.core.table import Row
 
-__all__ = ["regions_of", "summarise"]
+__all__ = ["Region", "regions_of", "summarise"]
 
 _MAX_STATES = 60_000  # of a region, over all contexts: beyond, it is no gain
 _MAX_OBSERVED = 6_000  # the same if a law watches inside: contexts are many then
 _MAX_CONTEXTS = 256
 State: TypeAlias = tuple[str, tuple[int, ...]]
+#: per state, the weight of the heaviest way to it, and its last edge
+Best: TypeAlias = dict[State, tuple[int, tuple[State, Edge] | None]]
 
 
-def regions_of(machine: Machine) -> dict[str, tuple[str, ...]]:
-    """Return, per nested phase, the phases of its inner machine in the flat machine.
+@attrs.frozen
+class Region:
+    """The part of a flat machine that stands for one nested machine.
+
+    Attributes:
+        phases: its phases, the entry first.
+        own: the memory of the nested machine that is not shared.
+    """
+
+    phases: tuple[str, ...]
+    own: frozenset[str]
+
+
+def regions_of(machine: Machine) -> tuple[Region, ...]:
+    """Return the region of each nested phase.
 
     A machine nested in a nested one belongs to the region of the outermost.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: list[Region] = []
     for phase in nested_phases(machine):
         if phase.runs is not None:
             inner = flatten(phase.runs)
             others = [p.name for p in inner.phases if p.name != inner.start_phase]
-            names_inside = (inner.start_phase, *others)
-            found[phase.name] = tuple(f"{phase.name}.{name}" for name in names_inside)
-    return found
+            own = [m.name for m in inner.variables if not m.shared]
+            found.append(
+                Region(
+                    phases=tuple(
+                        f"{phase.name}.{name}" for name in (inner.start_phase, *others)
+                    ),
+                    own=frozenset(f"{phase.name}.{name}" for name in own),
+                )
+            )
+    return tuple(found)
 
 
-def summarise(system: System, regions: Mapping[str, tuple[str, ...]]) -> System:
+def summarise(
+    system: System, regions: Iterable[Region], keep: frozenset[str] = NOTHING
+) -> System:
     """Replace each region that can be summarised by one phase with an edge an outcome.
 
     Args:
         system: a system in which the quotient has not yet been taken.
-        regions: the phases of each region, its entry first.
+        regions: the regions of its machine.
+        keep: variables of which every change must stay visible.
     """
-    for name, phases in regions.items():
-        region = _Region(system, name, phases)
-        edges = region.edges()
+    for region in regions:
+        edges = _Region(system, region, keep).edges()
         if edges is not None:
-            gone = frozenset(phases[1:])
+            gone = frozenset(region.phases[1:])
             system = attrs.evolve(
                 system,
                 phases=tuple(p for p in system.phases if p not in gone),
                 edges=(
-                    *(e for e in system.edges if e.source not in phases),
+                    *(e for e in system.edges if e.source not in region.phases),
                     *edges,
                 ),
             )
@@ -86,16 +118,21 @@ class _TooLargeError(Exception):
 class _Region:
     """One region being summarised."""
 
-    def __init__(self, system: System, name: str, phases: tuple[str, ...]) -> None:
-        self.prefix = f"{name}."
+    def __init__(self, system: System, region: Region, keep: frozenset[str]) -> None:
+        phases = region.phases
         self.phases = frozenset(phases)
         self.entry = phases[0]
+        outside = [edge for edge in system.edges if edge.source not in self.phases]
+        # What is written from outside does not start afresh, whatever its name.
+        self.fresh = region.own - {u.name for e in outside for u in e.updates}
         inside = [edge for edge in system.edges if edge.source in self.phases]
         self.names = self.relevant(inside)
         self.words = tuple(w for w in system.words if w.name in self.names)
         # Between a mark inside and the way out it would be lost where the mark was.
         self.watched = any(
-            e.marked or e.progress for e in inside if e.target in self.phases
+            e.marked or e.progress or any(u.name in keep for u in e.updates)
+            for e in inside
+            if e.target in self.phases
         )
         observed = any(u.name == OBSERVER for e in inside for u in e.updates)
         self.room = _MAX_OBSERVED if observed else _MAX_STATES
@@ -103,7 +140,12 @@ class _Region:
             phase: [self.compiled(e) for e in inside if e.source == phase]
             for phase in phases
         }
-        self.live = live_names(system)
+        live = live_names(system)
+        self.leaving = {
+            edge: self.leaves(edge, live.get(edge.target, frozenset()))
+            for edge in inside
+        }
+        self.left: dict[object, tuple[Assign, ...]] = {}
 
     def relevant(self, inside: list[Edge]) -> frozenset[str]:
         found = frozenset[str]().union(*(names(edge.enabled) for edge in inside))
@@ -121,6 +163,14 @@ class _Region:
             if more == found:
                 return found
             found = more
+
+    def leaves(
+        self, edge: Edge, live: frozenset[str]
+    ) -> tuple[tuple[Assign, ...], tuple[int, ...]]:
+        """Return the assignments outside, and the places of what stays alive inside."""
+        own = [word.name for word in self.words]
+        texts = tuple(update for update in edge.updates if update.name not in own)
+        return texts, tuple(i for i, name in enumerate(own) if name in live)
 
     def compiled(
         self, edge: Edge
@@ -147,7 +197,7 @@ class _Region:
 
     def own(self, word: Word) -> bool:
         """Tell whether a variable is the nested machine's own: it starts afresh."""
-        return word.name.startswith(self.prefix)
+        return word.name in self.fresh
 
     def contexts(self) -> list[tuple[int, ...]]:
         domains: list[Iterable[int]] = []
@@ -175,12 +225,13 @@ class _Region:
         return [
             edge
             for exits in search.exits().values()
-            for edge in self.joined(when, exits)
+            for edge in self.joined(when, exits, search)
         ]
 
-    def joined(self, when: Node, exits: "list[_Exit]") -> list[Edge]:
-        dearest = max(exits, key=lambda e: e.worst.get(MODEL_CALLS, 0))
-        shortest = min(exits, key=lambda e: len(e.rows))
+    def joined(self, when: Node, exits: "list[_Exit]", search: "_Search") -> list[Edge]:
+        most = max(exits, key=lambda e: e.worst.get(MODEL_CALLS, 0))
+        shortest = min(exits, key=lambda e: e.length)
+        dearest = search.dearest(most)
         worst: dict[str, int] = {}
         for each in exits:
             for name, amount in each.worst.items():
@@ -191,27 +242,42 @@ class _Region:
             target=last.target,
             enabled=when,
             updates=shortest.updates,
-            rows=shortest.rows,
+            rows=search.shortest(shortest),
             worst=worst,
-            dearest=dearest.dearest,
+            dearest=dearest,
             progress=last.progress,
             reason=last.reason,
             marked=last.marked,
         )
-        if not edge.costs and edge.calls:
-            # A cycle through it may cost or not: both must be seen.
-            return [edge, attrs.evolve(edge, rows=dearest.dearest)]
-        return [edge]
+        if edge.costs:
+            return [edge]
+        # A cycle through it may cost or not: both must be seen.
+        spent = [name for name in worst if worst[name] and not name.startswith(REASON)]
+        ways = [max(exits, key=lambda e, n=name: e.worst.get(n, 0)) for name in spent]
+        rows = [search.most_of(n, e) for n, e in zip(spent, ways, strict=True)]
+        return [edge, *(attrs.evolve(edge, rows=each) for each in rows)]
+
+
+def _spent(name: str, edge: Edge) -> int:
+    return edge.worst.get(name, 0)
 
 
 @attrs.frozen(eq=False)
 class _Exit:
-    """One way out of a region: the edge taken, what it leaves, and how it got there."""
+    """One way out of a region.
 
+    Attributes:
+        state: where it leaves.
+        edge: the edge taken.
+        updates: what it leaves behind.
+        length: how many rows a shortest way to it and out has.
+        worst: for each cost, the most that was spent.
+    """
+
+    state: State
     edge: Edge
     updates: tuple[Assign, ...]
-    rows: tuple[Row, ...]
-    dearest: tuple[Row, ...]
+    length: int
     worst: Mapping[str, int]
 
 
@@ -223,6 +289,7 @@ class _Search:
         self.start: State = (region.entry, context)
         self.ways: dict[State, list[tuple[Edge, State]]] = {}
         self.order: list[State] = []
+        self.worst: dict[str, Best] = {}
 
     def run(self) -> None:
         """Explore breadth first, then order the states; a costed cycle is refused."""
@@ -270,11 +337,8 @@ class _Search:
             for edge, _ in ways
             for name in edge.worst
         }
-        short = self.paths(lambda edge: -len(edge.rows))
-        dear = self.paths(lambda edge: edge.calls)
-        worst = {
-            name: self.paths(lambda edge, name=name: edge.worst.get(name, 0))
-            for name in names_of_costs
+        self.worst = worst = {
+            name: self.paths(functools.partial(_spent, name)) for name in names_of_costs
         }
         found: dict[object, list[_Exit]] = {}
         for state in self.order:
@@ -283,10 +347,10 @@ class _Search:
                     continue
                 updates = self.left_behind(edge, state[1], memory)
                 each = _Exit(
+                    state=state,
                     edge=edge,
                     updates=updates,
-                    rows=(*self.write_out(short, state, "rows"), *edge.rows),
-                    dearest=(*self.write_out(dear, state, "dearest"), *edge.dearest),
+                    length=len(edge.rows) - self.short[state][0],
                     worst={
                         name: best[state][0] + edge.worst.get(name, 0)
                         for name, best in worst.items()
@@ -296,13 +360,42 @@ class _Search:
                 found.setdefault(key, []).append(each)
         return found
 
-    def paths(
-        self, weight: Callable[[Edge], int]
-    ) -> dict[State, tuple[int, tuple[State, Edge] | None]]:
+    @functools.cached_property
+    def short(self) -> "Best":
+        return self.paths(lambda edge: -len(edge.rows))
+
+    @functools.cached_property
+    def dear(self) -> "Best":
+        return self.paths(lambda edge: edge.calls)
+
+    def shortest(self, found: _Exit) -> tuple[Row, ...]:
+        """Return the rows of a shortest way out."""
+        parts = [edge.rows for edge in self.edges(self.short, found)]
+        return tuple(itertools.chain.from_iterable(parts))
+
+    def dearest(self, found: _Exit) -> tuple[Row, ...]:
+        """Return the rows of a way out with the most model calls."""
+        parts = [edge.dearest for edge in self.edges(self.dear, found)]
+        return tuple(itertools.chain.from_iterable(parts))
+
+    def most_of(self, name: str, found: _Exit) -> tuple[Row, ...]:
+        """Return the rows of a way out that spends the most of a cost."""
+        parts = [edge.rows for edge in self.edges(self.worst[name], found)]
+        return tuple(itertools.chain.from_iterable(parts))
+
+    def edges(self, best: "Best", found: _Exit) -> list[Edge]:
+        """Return the edges of the best way out."""
+        way = [found.edge]
+        here = best[found.state][1]
+        while here is not None:
+            state, edge = here
+            way.append(edge)
+            here = best[state][1]
+        return way[::-1]
+
+    def paths(self, weight: Callable[[Edge], int]) -> "Best":
         """Return the heaviest path from the entry to each state, by its last edge."""
-        best: dict[State, tuple[int, tuple[State, Edge] | None]] = {
-            self.start: (0, None)
-        }
+        best: Best = {self.start: (0, None)}
         for state in self.order:
             value = best[state][0]
             for edge, follower in self.ways[state]:
@@ -313,34 +406,19 @@ class _Search:
                     best[follower] = (total, (state, edge))
         return best
 
-    def write_out(
-        self,
-        best: dict[State, tuple[int, tuple[State, Edge] | None]],
-        state: State,
-        which: str,
-    ) -> tuple[Row, ...]:
-        parts: list[tuple[Row, ...]] = []
-        here = best[state][1]
-        while here is not None:
-            state, edge = here
-            parts.append(getattr(edge, which))
-            here = best[state][1]
-        return tuple(row for part in reversed(parts) for row in part)
-
     def left_behind(
         self, edge: Edge, before: tuple[int, ...], after: tuple[int, ...]
     ) -> tuple[Assign, ...]:
         """Return what a way out assigns: values inside the region, texts outside."""
-        live = self.region.live.get(edge.target, frozenset())
-        own = [word.name for word in self.region.words]
-        read = dict(zip(own, before, strict=True))
-        inside = dict(zip(own, after, strict=True))
-        assigned = {
-            u.name: substitute(u.value, read)
-            for u in edge.updates
-            if u.name not in inside
-        }
-        known: dict[str, Node] = {k: Const(v) for k, v in inside.items() if k in live}
-        return tuple(
-            Assign(name, value) for name, value in sorted({**assigned, **known}.items())
-        )
+        region = self.region
+        texts, kept = region.leaving[edge]
+        key = edge, tuple(after[i] for i in kept), before if texts else ()
+        if key not in region.left:
+            own = [word.name for word in region.words]
+            read = dict(zip(own, before, strict=True))
+            assigned = {u.name: substitute(u.value, read) for u in texts}
+            assigned |= {own[i]: Const(after[i]) for i in kept}
+            region.left[key] = tuple(
+                itertools.starmap(Assign, sorted(assigned.items()))
+            )
+        return region.left[key]

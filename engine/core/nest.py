@@ -75,6 +75,28 @@ class _Inliner:
             for end in self.ends
         }
 
+    def judge(self) -> None:
+        """Refuse names that would mean two things once the machines are one."""
+        place = f"machine {self.outer.name!r}, phase {self.phase.name!r}"
+        known = {memory.name for memory in self.outer.memory}
+        name = self.inner.name
+        for memory in self.inner.memory:
+            if memory.shared and memory.name not in known:
+                problem = f"{name} shares memory {memory.name!r}, which is not declared"
+                fix = f"declare {memory.name!r} in {self.outer.name}"
+                raise BadDeclaration(place, problem, fix)
+        for limit in self.inner.all_limits:
+            if limit.name in known:
+                problem = f"memory {limit.name!r} has the name of a limit of {name}"
+                raise BadDeclaration(place, problem, "rename one of them")
+        own = {self.names[m.name] for m in self.inner.memory if not m.shared}
+        for row in self.outer.rows:
+            for assign in parse_action(row.action, f"{place}, row {row.name}, action"):
+                if assign.name in own:
+                    problem = f"{assign.name!r} belongs to {name}"
+                    fix = "share it, or let the rows of that machine write it"
+                    raise BadDeclaration(f"{place}, row {row.name}", problem, fix)
+
     def inside(self, name: str) -> str:
         return f"{self.phase.name}.{name}"
 
@@ -183,21 +205,7 @@ def _inline(outer: Machine, phase: Phase) -> Machine:
     # The inner machine first: what it lends to machines inside it keeps its name there.
     inner = flatten(phase.runs)
     inliner = _Inliner(outer, phase, inner)
-    known = {memory.name for memory in outer.memory}
-    for memory in inner.memory:
-        if memory.shared and memory.name not in known:
-            raise BadDeclaration(
-                f"machine {outer.name!r}, phase {phase.name!r}",
-                f"{inner.name} shares memory {memory.name!r}, which is not declared",
-                f"declare {memory.name!r} in {outer.name}",
-            )
-    for limit in inner.all_limits:
-        if limit.name in known:
-            raise BadDeclaration(
-                f"machine {outer.name!r}, phase {phase.name!r}",
-                f"memory {limit.name!r} has the name of a limit of {inner.name}",
-                "rename one of them",
-            )
+    inliner.judge()
     at = outer.phases.index(phase)
     rows: list[Transition] = []
     placed = False

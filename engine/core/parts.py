@@ -45,6 +45,7 @@ REASONS = ("<reasons>",)  #: stands for `NONE` and every continue reason of the 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 _RESERVED = {"otherwise", "after", "event", "phase", "target", "reason", "progress"}
 _MAX_NAME = 100
+_MOST = 10**9  # of a cost: sums of them fit 64 bits
 
 
 def is_name(instance: object, attribute: "attrs.Attribute[str]", value: str) -> None:
@@ -85,7 +86,17 @@ def _limits(values: Mapping[str, LimitValue]) -> Mapping[str, LimitValue]:
 
 
 def costs(values: Mapping[str, int]) -> Mapping[str, int]:
-    """Return costs that nobody can change: a converter of attrs."""
+    """Return costs that nobody can change: a converter of attrs.
+
+    Raises:
+        BadDeclaration: a cost is no whole number from 0 to a billion.
+    """
+    for name, amount in values.items():
+        whole = isinstance(amount, int) and not isinstance(amount, bool)
+        if not whole or not 0 <= amount <= _MOST:
+            problem = f"{amount!r:.40} is no cost"
+            fix = f"write a whole number from 0 to {_MOST:,}"
+            raise BadDeclaration(f"cost {name!r:.60}", problem, fix)
     return MappingProxyType(dict(values))
 
 

@@ -252,3 +252,18 @@ def test_what_is_no_certificate_is_refused(text: str) -> None:
 def test_junk_is_refused(text: str) -> None:
     with pytest.raises(CertificateError):
         Certificate.from_json(text)
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_term_that_shows_one_thing_and_means_another_is_refused(
+    good: Certificate, retrying_loop: Machine, place: int
+) -> None:
+    terms = list(good.terms)
+    terms[place] = attrs.evolve(
+        terms[place],
+        text=terms[place].text or "budget",
+        order=terms[place].order or {"judge": 1},
+    )
+    forged = attrs.evolve(good, terms=tuple(terms))
+
+    assert refusal(forged, retrying_loop)

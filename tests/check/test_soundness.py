@@ -1,0 +1,135 @@
+"""Machines on which a proof that is a little too clever goes wrong."""
+
+import attrs
+import pytest
+
+from unspiral.engine.check import Outcome, check_law, check_table
+from unspiral.engine.core.declare import (
+    Counter,
+    Flag,
+    Law,
+    Machine,
+    Phase,
+    Terminal,
+    Transition,
+)
+from unspiral.engine.core.table import compile_table
+from unspiral.engine.errors import BadDeclaration
+
+
+def dear_detour(cost: str) -> Machine:
+    """Return a loop through a machine whose longer way alone costs something."""
+    inner = Machine(
+        "inner",
+        phases=[Phase("a", ["quick", "slow"]), Phase("b", ["on"], cost={cost: 1})],
+        terminals=[Terminal("out")],
+        transitions=[
+            Transition("a", "out", "quick"),
+            Transition("a", "b", "slow"),
+            Transition("b", "out", "on"),
+        ],
+    )
+    return Machine(
+        "outer",
+        phases=[Phase("p", runs=inner), Phase("q", ["again", "stop"])],
+        terminals=[Terminal("done")],
+        transitions=[
+            Transition("p", "q", "out"),
+            Transition("q", "p", "again", reason="again"),
+            Transition("q", "done", "stop"),
+        ],
+    )
+
+
+@pytest.mark.parametrize("cost", ["model_calls", "tokens"])
+def test_a_cost_on_the_longer_way_through_a_nested_machine_is_seen(cost: str) -> None:
+    verdict = check_table(compile_table(dear_detour(cost)))
+
+    assert verdict.verdict is Outcome.REFUTED
+    assert verdict.spirals[0].cost == {cost: 1}
+
+
+def two_budgets() -> Machine:
+    """Return a loop in which two counters are raised by progress, each to three."""
+    return Machine(
+        "two",
+        phases=[Phase("s", ["a", "b", "stop"], cost={"model_calls": 1})],
+        terminals=[Terminal("done")],
+        memory=[Counter("n", 3), Counter("k", 3)],
+        transitions=[
+            Transition("s", "s", "a", "n < 3", "n += 1", progress=True, reason="ra"),
+            Transition("s", "done", "a", "otherwise"),
+            Transition("s", "s", "b", "k < 3", "k += 1", progress=True, reason="rb"),
+            Transition("s", "done", "b", "otherwise"),
+            Transition("s", "done", "stop"),
+        ],
+        laws=[Law("finitely", "bounded", "reason == 'rb'")],
+    )
+
+
+def test_two_counters_that_progress_raises_bound_the_run_together() -> None:
+    verdict = check_table(compile_table(two_budgets()))
+
+    assert verdict.open_ended == ()
+    assert verdict.bounds is not None
+    assert verdict.bounds.model_calls_per_run == 3 + 3 + 1
+    assert [law.verdict for law in verdict.laws] == [Outcome.PROVED]
+
+
+def lent(*, shared: bool) -> Machine:
+    """Return a machine whose outer rows write what the nested machine reads."""
+    inner = Machine(
+        "inner",
+        phases=[Phase("a", ["go"], cost={"model_calls": 1})],
+        terminals=[Terminal("good"), Terminal("bad")],
+        memory=[Flag("p.f" if shared else "f", shared=shared)],
+        transitions=[
+            Transition("a", "bad", "go", "p.f" if shared else "f"),
+            Transition("a", "good", "go", "otherwise"),
+        ],
+    )
+    return Machine(
+        "outer",
+        phases=[Phase("s", ["set"]), Phase("p", runs=inner)],
+        terminals=[Terminal("done")],
+        memory=[Flag("p.f")] if shared else [],
+        transitions=[
+            Transition("s", "p", "set", action="p.f = True"),
+            Transition("p", "done", "good"),
+            Transition("p", "p", "bad", action="p.f = True", reason="again"),
+        ],
+    )
+
+
+def test_shared_memory_does_not_start_afresh_whatever_its_name() -> None:
+    assert check_table(compile_table(lent(shared=True))).spirals
+
+
+def test_the_own_memory_of_a_nested_machine_is_not_written_outside() -> None:
+    with pytest.raises(BadDeclaration, match=r"'p\.f' belongs to inner"):
+        compile_table(lent(shared=False))
+
+
+def test_an_obligation_that_is_met_and_opened_again_is_not_open_for_ever() -> None:
+    machine = Machine(
+        "round",
+        phases=[Phase("s", ["x"]), Phase("d", ["x"]), Phase("e", ["x", "stop"])],
+        terminals=[Terminal("done")],
+        transitions=[
+            Transition("s", "d", "x"),
+            Transition("d", "e", "x"),
+            Transition("e", "s", "x", reason="again"),
+            Transition("e", "done", "stop"),
+        ],
+    )
+    law = Law("answered", "response", "phase == 'd'", other="phase == 'e'")
+    broken = attrs.evolve(law, what="phase == 'e'", other="phase == 's'")
+
+    assert check_law(compile_table(machine), law).verdict is Outcome.PROVED
+    assert check_law(compile_table(machine), broken).verdict is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("amount", [-1, 0.5, float("nan"), "3", True, 10**30])
+def test_a_cost_is_a_whole_number_that_is_not_negative(amount: object) -> None:
+    with pytest.raises(BadDeclaration, match="is no cost"):
+        Phase("p", ["x"], cost={"model_calls": amount})  # type: ignore[dict-item]
