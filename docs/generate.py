@@ -15,13 +15,14 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docs.console import PAGES, refreshed
-from unspiral.diagrams import render
-from unspiral.engine.check import Lasso, check
+from unspiral.diagrams import Level, render
+from unspiral.engine.check import Attempt, Lasso, check, smallest_spirals
 from unspiral.engine.cli.pictures import overlay_of
 from unspiral.engine.core.declare import LimitValue, Machine, limit_text
 from unspiral.engine.core.findings import FINDINGS
-from unspiral.engine.core.table import Table
+from unspiral.engine.core.table import Table, compile_table
 from unspiral.machines import SHIPPED
+from unspiral.machines.ablations import ABLATIONS, GATES, ablate
 from unspiral.machines.matrix import reset_matrix
 from unspiral.machines.moves import MOVES
 
@@ -150,8 +151,73 @@ def moves() -> bytes:
     return _text(_table(("the environment's move", "rows", "how, or why not"), rows))
 
 
-def _picture(name: str, level: str, *, nested: bool) -> Callable[[], bytes]:
-    return lambda: render(SHIPPED[name], "svg", level=level, nested=nested)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - one of LEVELS
+_ACCEPTING = "stop_hooks_accept_valid_answers"
+_FINITE = "staged_folds_are_finite"
+
+
+def ablations() -> bytes:
+    """Return what becomes of the query loop without some of its guards."""
+    told = [name for name in ABLATIONS if name not in GATES]
+    lines = _table(
+        ("ablation", "what is taken away", "source"),
+        [(_code(n), ABLATIONS[n].doc, ABLATIONS[n].source) for n in told],
+    )
+    output: dict[str, LimitValue] = {
+        "max_output_recoveries": 0,
+        "output_escalation": False,
+    }
+    for title, edition, limits, assumptions in (
+        ("Published", "published", {}, (_ACCEPTING, _FINITE)),
+        ("Published, folds without end", "published", _KEPT, (_ACCEPTING,)),
+        ("Documented, no output recovery", "documented", output, (_ACCEPTING,)),
+    ):
+        setting = ", ".join(f"`{k} = {limit_text(v)}`" for k, v in limits.items())
+        lines += [f"**{title}**{': ' if setting else ''}{setting}", ""]
+        lines += _table(
+            ("without", "verdict", "the loop", "what one round costs"),
+            [_attempt(each) for each in _attempts(told, edition, limits, assumptions)],
+        )
+    return _text(lines)
+
+
+_KEPT: dict[str, LimitValue] = {"override_kept": True}
+
+
+def _attempts(
+    told: Sequence[str],
+    edition: str,
+    limits: Mapping[str, LimitValue],
+    assumptions: Sequence[str],
+) -> tuple[Attempt, ...]:
+    machine = SHIPPED["query_loop"]
+    return smallest_spirals(
+        lambda names: compile_table(
+            ablate(machine, names), edition, limits, assumptions
+        ),
+        told,
+    )
+
+
+def _attempt(each: Attempt) -> tuple[str, ...]:
+    names = ", ".join(map(_code, each.names)) or "nothing"
+    verdict = each.verdict
+    if not each.spirals:
+        bounds = verdict.bounds
+        most = None if bounds is None else bounds.model_calls_between_progress
+        return names, verdict.verdict.value, "", f"at most {most} calls"
+    lasso = verdict.spirals[0]
+    edited = {edit.row for name in each.names for edit in ABLATIONS[name].edits}
+    story = [
+        _code(s.row.name)
+        for s in lasso.loop
+        if s.row.reason or s.row.name in edited or s.row.source == "call_model.request"
+    ]
+    costs = ", ".join(f"{n} {name}" for name, n in lasso.cost.items())
+    return names, verdict.verdict.value, " → ".join(story), costs
+
+
+def _picture(name: str, level: Level, *, nested: bool) -> Callable[[], bytes]:
+    return lambda: render(SHIPPED[name], "svg", level=level, nested=nested)
 
 
 def _spiral(
@@ -176,6 +242,7 @@ def _drawn(table: Table, lasso: Lasso, setting: str) -> bytes:
 
 
 FILES: Mapping[str, Callable[[], bytes]] = {
+    "ablations.md": ablations,
     "findings.md": findings,
     "machines.md": machines,
     "matrix.md": matrix,
