@@ -1,5 +1,7 @@
-"""Which smallest sets of ablations spiral: the guards that matter, and those that do
-only together. It knows tables and verdicts, and not what an ablation is.
+"""Which smallest sets of ablations spiral.
+
+These are the guards that matter, and those that do only together. It knows tables and
+verdicts, and not what an ablation is.
 """
 
 import itertools

@@ -5,7 +5,7 @@ nested machines (which need the memory that a quotient would drop), then the quo
 """
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import attrs
 import numpy as np

@@ -253,13 +253,13 @@ class _Region:
             return [edge]
         # A cycle through it may cost or not: both must be seen.
         spent = [name for name in worst if worst[name] and not name.startswith(REASON)]
-        ways = [max(exits, key=lambda e, n=name: e.worst.get(n, 0)) for name in spent]
+        ways = [max(exits, key=functools.partial(_spent, name)) for name in spent]
         rows = [search.most_of(n, e) for n, e in zip(spent, ways, strict=True)]
         return [edge, *(attrs.evolve(edge, rows=each) for each in rows)]
 
 
-def _spent(name: str, edge: Edge) -> int:
-    return edge.worst.get(name, 0)
+def _spent(name: str, by: "Edge | _Exit") -> int:
+    return by.worst.get(name, 0)
 
 
 @attrs.frozen(eq=False)

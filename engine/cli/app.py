@@ -64,7 +64,7 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(  # type: ignore[override]
+    def main(  # type: ignore[override]  # click's has overloads; ours never returns
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,

@@ -2,10 +2,13 @@
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self, TypeAlias
 
 __all__ = ["Interrupts"]
+
+Handler: TypeAlias = Callable[[int, FrameType | None], Any] | int | None
 
 
 class Interrupts:
@@ -13,7 +16,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.pressed = False
-        self._before: signal.Handlers | object = None
+        self._before: Handler = None
 
     def __enter__(self) -> Self:
         """Begin to listen, unless whoever started us ignores ctrl-C."""
@@ -30,7 +33,7 @@ class Interrupts:
     ) -> None:
         """End to listen."""
         if self._listens():
-            signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+            signal.signal(signal.SIGINT, self._before)
 
     def _listens(self) -> bool:
         main = threading.current_thread() is threading.main_thread()

@@ -45,7 +45,7 @@ def find_machine(text: str) -> Machine:
     from unspiral import machines  # noqa: PLC0415 - only commands need them
 
     if text.lower().endswith(".toml"):
-        from unspiral.engine.cli.machine_files import load_machine  # noqa: PLC0415
+        from unspiral.engine.cli.machine_files import load_machine  # noqa: PLC0415 - slow
 
         return load_machine(Path(text))
     if found := _MODULE.fullmatch(text):

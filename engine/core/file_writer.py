@@ -146,15 +146,15 @@ class _Book:
 # -- records ---------------------------------------------------------------------------
 
 
-def _fields(value: object, names: Sequence[str] = ()) -> Record:
+def _fields(value: attrs.AttrsInstance, names: Sequence[str] = ()) -> Record:
     """Return the fields that differ from their defaults, without the name."""
     record: Record = {}
-    for field in attrs.fields(type(value)):  # type: ignore[arg-type]
+    for field in attrs.fields(type(value)):
         if field.name == "name" or (names and field.name not in names):
             continue
         content: object = getattr(value, field.name)
         default: object = field.default
-        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # it is a class
             default = {}
         if content != default:
             record[field.name] = content

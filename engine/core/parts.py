@@ -85,6 +85,12 @@ def _limits(values: Mapping[str, LimitValue]) -> Mapping[str, LimitValue]:
     return MappingProxyType(dict(values))
 
 
+def _is_cost(amount: object) -> bool:
+    if not isinstance(amount, int) or isinstance(amount, bool):
+        return False
+    return 0 <= amount <= _MOST
+
+
 def costs(values: Mapping[str, int]) -> Mapping[str, int]:
     """Return costs that nobody can change: a converter of attrs.
 
@@ -92,8 +98,7 @@ def costs(values: Mapping[str, int]) -> Mapping[str, int]:
         BadDeclaration: a cost is no whole number from 0 to a billion.
     """
     for name, amount in values.items():
-        whole = isinstance(amount, int) and not isinstance(amount, bool)
-        if not whole or not 0 <= amount <= _MOST:
+        if not _is_cost(amount):
             problem = f"{amount!r:.40} is no cost"
             fix = f"write a whole number from 0 to {_MOST:,}"
             raise BadDeclaration(f"cost {name!r:.60}", problem, fix)

@@ -10,7 +10,7 @@ row taken says all verdicts: those before it were false.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from unspiral.engine.core.language import TRUE, Const, Node, integer, python
@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 MemoryValue: TypeAlias = int | bool | str
+Test: TypeAlias = Callable[[tuple[MemoryValue, ...]], bool]
 
 
 class Snapshot(NamedTuple):
@@ -134,12 +135,10 @@ def _keys(table: Table) -> list[tuple[str, str | None]]:
     ]
 
 
-_tests: "WeakKeyDictionary[Table, Mapping[tuple[str, str], Callable[[tuple[MemoryValue, ...]], bool]]]" = WeakKeyDictionary()  # noqa: E501 - a type
+_tests: "WeakKeyDictionary[Table, Mapping[tuple[str, str], Test]]" = WeakKeyDictionary()
 
 
-def _availability(
-    table: Table,
-) -> Mapping[tuple[str, str], Callable[[tuple[MemoryValue, ...]], bool]]:
+def _availability(table: Table) -> Mapping[tuple[str, str], Test]:
     if table not in _tests:
         local = {name: f"m[{i}]" for name, i in table.positions.items()}
         _tests[table] = {
@@ -160,7 +159,7 @@ class _Source:
         self.values: dict[str, object] = {
             "Step": Step,
             "Snapshot": Snapshot,
-            "new": tuple.__new__,  # pyright: ignore[reportUnknownMemberType]
+            "new": tuple.__new__,  # pyright: ignore[reportUnknownMemberType] - generic
             "out_of_range": self.out_of_range,
             "stuck": self.stuck,
             "illegal": self.illegal,
@@ -245,15 +244,15 @@ class _Source:
         raise IllegalEvent(machine, self.phase, self.event or "", allowed)
 
 
-def _compile(source: str, values: dict[str, object]) -> Callable[..., bool]:
+def _compile(source: str, values: dict[str, object]) -> Test:
     # The source is emitted from whitelisted trees: no text of a user is in it.
-    made: Callable[..., bool] = eval(source, values)  # noqa: S307
+    made: Test = eval(source, values)  # noqa: S307
     return made
 
 
 def _compile_def(source: str, values: dict[str, object]) -> Handler:
-    space = dict(values)
+    space: dict[str, Any] = dict(values)
     # The same: emitted from whitelisted trees, names are generated or `repr` strings.
     exec(source, space)  # noqa: S102
-    handler: Handler = space["handler"]  # type: ignore[assignment]
+    handler: Handler = space["handler"]
     return handler

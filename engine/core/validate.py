@@ -6,9 +6,10 @@ only some settings show is filed with the first setting that shows it; that some
 never reached or taken is filed only if no setting reaches or takes it.
 """
 
+import math
 from collections.abc import Mapping
 
-from unspiral.engine.core.declare import Counter, Machine, limit_text
+from unspiral.engine.core.declare import Counter, LimitValue, Machine, limit_text
 from unspiral.engine.core.findings import FINDINGS, Finding, Kind, gravity
 from unspiral.engine.core.findings_budget import unbudgeted
 from unspiral.engine.core.findings_context import (
@@ -173,10 +174,10 @@ class _Inspection:
         if len(arc.row.raises) != 2:  # noqa: PLR2004 - filed already
             return
         low, high = (setting.limits.get(name) for name in arc.row.raises)
-        numbers = [v for v in (low, high) if isinstance(v, int) or v is UNLIMITED]
-        if len(numbers) != 2 or low is None or high is None:  # noqa: PLR2004 - a pair
+        if low is None or high is None:
             return
-        if _order(low) >= _order(high):
+        least, most = _height(low), _height(high)
+        if least is not None and most is not None and least >= most:
             one, two = arc.row.raises
             problem = f"{two} = {limit_text(high)} is not above {one} = "
             problem += limit_text(low)
@@ -272,8 +273,11 @@ class _Inspection:
                     self.once("reason_never_given", place, problem, cause)
 
 
-def _order(value: object) -> float:
-    return float("inf") if value is UNLIMITED else float(str(int(value)))  # type: ignore[call-overload]
+def _height(value: LimitValue) -> float | None:
+    """Return how high a limit is, UNLIMITED the highest; None if it is no number."""
+    if value is UNLIMITED:
+        return math.inf
+    return value if isinstance(value, int) else None
 
 
 def _there(arc: Arc, landscape: Landscape) -> str:

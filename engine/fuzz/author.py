@@ -153,7 +153,7 @@ class _Author(Parts):
             return self.recovery(place, self.number(0, len(self.budgets) - 1))
         if form == 2 and self.turn:  # noqa: PLR2004 - forms are only numbered
             return self.next_turn(place)
-        if form == 3 and self.free:  # noqa: PLR2004
+        if form == 3 and self.free:  # noqa: PLR2004 - same
             pairs = guarded_effects(self.free[0])
             if pairs:
                 guard, effect = self.draw(st.sampled_from(pairs))

@@ -142,8 +142,8 @@ class Parts(abc.ABC):
         name = f"{self.prefix}phase_{index}"
         form = self.number(0, 6)
         inside = [phase.runs for phase in before if phase.runs is not None]
-        deeper = self.level < self.options.depth and len(inside) < 2  # noqa: PLR2004
-        if form >= 5 and deeper:  # noqa: PLR2004
+        deeper = self.level < self.options.depth and len(inside) < 2  # noqa: PLR2004 - as many
+        if form >= 5 and deeper:  # noqa: PLR2004 - forms are only numbered
             again = bool(inside) and self.one_in(3)
             return Phase(name, runs=inside[0] if again else self.inner())
         if form >= 3 and index:  # noqa: PLR2004 - the first phase never decides

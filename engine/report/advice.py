@@ -75,7 +75,7 @@ def _open_limits(verdict: Verdict, lassos: Iterable[Lasso]) -> list[str]:
             lasso.loop[-1].after.memory,
             strict=True,
         )
-        if variable.kind == "counter" and last > first  # type: ignore[operator]
+        if variable.kind == "counter" and int(last) > int(first)
     }
     ends = {
         memory.high

@@ -7,7 +7,7 @@ a terminal's control sequence. It knows neither machines nor verdicts.
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 import attrs
 
@@ -17,7 +17,15 @@ Role: TypeAlias = OneOf["", "head", "good", "bad", "open", "dim"]
 WIDTH = 88  #: of a report that does not go to a terminal
 _LONGEST = 2000
 _LEAST_WIDTH = 40
-_STYLES: dict[str, dict[str, str | bool]] = {
+
+
+class _Style(TypedDict, total=False):
+    fg: str
+    bold: bool
+    dim: bool
+
+
+_STYLES: dict[str, _Style] = {
     "": {},
     "head": {"bold": True},
     "good": {"fg": "green", "bold": True},
@@ -115,7 +123,7 @@ def coloured(lines: Iterable[Line], width: int = WIDTH) -> str:
     import click  # noqa: PLC0415 - plain reports need no terminal library
 
     texts = [
-        click.style(text, **_STYLES[line.role]) if line.role and text else text  # type: ignore[arg-type]
+        click.style(text, **_STYLES[line.role]) if line.role and text else text
         for line in lines
         for text in _wrapped(line, width)
     ]

@@ -263,6 +263,6 @@ def test_declarations_are_frozen() -> None:
     made = machine()
 
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        made.name = "other"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+        made.name = "other"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue] - frozen
     with pytest.raises(TypeError):
-        made.editions[0].limits["cap"] = 1  # type: ignore[index]  # pyright: ignore[reportIndexIssue]
+        made.editions[0].limits["cap"] = 1  # type: ignore[index]  # pyright: ignore[reportIndexIssue] - frozen

@@ -229,7 +229,7 @@ RARE: dict[str, Machine] = {
                 action="warned = True",
                 reason="why",
                 progress=True,
-                cost={"b": 2, "a": -1},
+                cost={"b": 2, "a": 1},
                 raises=("hooks", "patience"),
                 layer="context",
                 name='a [name] = "of its own"',

@@ -30,11 +30,11 @@ def law_of(pattern: str, scope: str, at_most: str = str(AT_MOST)) -> Law:
     end = "end" if scope in {"before", "between", "between ends"} else ""
     return Law(
         "law",
-        pattern,  # type: ignore[arg-type]
+        pattern,  # type: ignore[arg-type]  # one of the patterns
         "what",
         other="other" if pattern in {"precedence", "response"} else "",
         at_most=at_most if pattern == "bounded" else "",
-        scope=Scope(scope.split(maxsplit=1)[0], start, end),  # type: ignore[arg-type]
+        scope=Scope(scope.split(maxsplit=1)[0], start, end),  # type: ignore[arg-type]  # a kind
     )
 
 

@@ -33,6 +33,7 @@ from unspiral.engine.errors import (
 )
 
 Change = Callable[[dict[str, object]], object]
+ONE = cast("dict[str, object]", {7: 7})  # JSON has none, other callers may
 
 
 def inner(snapshot: dict[str, object], key: str) -> dict[str, object]:
@@ -224,7 +225,7 @@ TAMPERED: list[tuple[str, Change]] = [
     ("version 1", lambda s: s.update(version=True)),
     ("'phase' is missing", lambda s: s.pop("phase")),
     ("unknown key 'phases'.*'phase'", lambda s: s.update(phases=1)),
-    ("is no string", lambda s: s.update({7: 7})),  # type: ignore[dict-item]
+    ("is no string", lambda s: s.update(ONE)),
     ("machine 'other', not of 'loop'", lambda s: s.update(machine="other")),
     ("machine 7, not of 'loop'", lambda s: s.update(machine=7)),
     ("no edition 'new'", lambda s: s.update(edition="new")),
@@ -235,7 +236,7 @@ TAMPERED: list[tuple[str, Change]] = [
     ("limit 'max_turns'", lambda s: inner(s, "limits").update(max_turns=2.0)),
     ("limit 'max_turns'", lambda s: inner(s, "limits").update(max_turns=True)),
     ("no limit 'most'", lambda s: inner(s, "limits").update(most=1)),
-    ("is no string", lambda s: inner(s, "limits").update({7: 1})),  # type: ignore[dict-item]
+    ("is no string", lambda s: inner(s, "limits").update(ONE)),
     ("limits must be", lambda s: s.update(limits=[])),
     ("assumptions must be", lambda s: s.update(assumptions={})),
     ("no assumption", lambda s: s.update(assumptions=["luck"])),
@@ -333,4 +334,4 @@ def test_decisions_are_frozen(loop: Machine) -> None:
     decision = start(loop).decision
 
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        decision.reason = "none"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+        decision.reason = "none"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue] - frozen

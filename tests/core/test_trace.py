@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,10 @@ from unspiral.engine.core.trace import Trace, dump, load, record, table_of
 from unspiral.engine.errors import IllegalEvent, TraceError
 
 Line = dict[str, object]
+
+
+def inner(line: Line, key: str) -> Line:
+    return cast("Line", line[key])
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +145,7 @@ TAMPERED: list[tuple[int, str, Callable[[Line], object]]] = [
     (1, "6 steps follow, not True", lambda line: line.update(steps=True)),
     (1, "limits must be an object", lambda line: line.update(limits=[1])),
     (1, "limit 'max_turns' is missing", lambda line: line.update(limits={})),
-    (1, "unknown limit 'x'", lambda line: line["limits"].update(x=1)),  # type: ignore[attr-defined]
+    (1, "unknown limit 'x'", lambda line: inner(line, "limits").update(x=1)),
     (1, "assumptions", lambda line: line.update(assumptions=["luck"])),
     (1, "another version", lambda line: line.update(digest="")),
     (3, "the run stands in 'tools'", lambda line: line.update(phase="call.ask")),
@@ -150,8 +155,8 @@ TAMPERED: list[tuple[int, str, Callable[[Line], object]]] = [
     (3, "row is not", lambda line: line.update(row="tools:done#2")),
     (3, "reason is not", lambda line: line.update(reason="recovered")),
     (3, "target is not", lambda line: line.update(target="tools")),
-    (3, "memory is not", lambda line: line["memory"].update(turn=3)),  # type: ignore[attr-defined]
-    (3, "memory is not", lambda line: line["memory"].update(fragile=0)),  # type: ignore[attr-defined]
+    (3, "memory is not", lambda line: inner(line, "memory").update(turn=3)),
+    (3, "memory is not", lambda line: inner(line, "memory").update(fragile=0)),
     (3, "asked is not", lambda line: line.update(asked=[["tools:done#1", False]])),
     (3, "'asked' is missing", lambda line: line.pop("asked")),
     (7, "unknown key", lambda line: line.update(extra=None)),

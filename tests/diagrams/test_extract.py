@@ -1,6 +1,6 @@
 import pytest
 
-from unspiral.diagrams import LEVELS, extract
+from unspiral.diagrams import LEVELS, Level, extract
 from unspiral.engine.core.declare import Machine, Phase, Terminal, Transition
 from unspiral.engine.core.table import compile_table
 from unspiral.engine.errors import BadValue, UnknownName
@@ -33,9 +33,9 @@ def test_at_level_full_every_row_of_a_table_is_exactly_one_edge(loop: Machine) -
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_live_row_is_in_some_edge_at_every_level(
-    loop: Machine, level: str
+    loop: Machine, level: Level
 ) -> None:
-    graph = extract(loop, level, nested=True)  # type: ignore[arg-type]
+    graph = extract(loop, level, nested=True)
 
     drawn = {name for edge in graph.edges for name in edge.rows}
 
@@ -180,7 +180,7 @@ def test_a_machine_too_large_for_a_page_shows_nested_machines_as_nodes(
 
 def test_an_unknown_level_is_refused(gate: Machine) -> None:
     with pytest.raises(BadValue, match="overview, policy, full"):
-        extract(gate, "huge")  # type: ignore[arg-type]
+        extract(gate, "huge")  # type: ignore[arg-type]  # that is the test
 
 
 def test_a_row_to_nowhere_is_refused_with_the_nearest_name() -> None:

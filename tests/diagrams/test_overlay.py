@@ -1,6 +1,6 @@
 import pytest
 
-from unspiral.diagrams import Overlay, extract, lay_over
+from unspiral.diagrams import Level, Overlay, extract, lay_over
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.step import available_events, initial_snapshot, step
 from unspiral.engine.core.table import Table, compile_table
@@ -57,14 +57,14 @@ def test_numbers_alone_fade_nothing(gate: Machine) -> None:
 @pytest.mark.parametrize("nested", [True, False])
 def test_every_step_of_a_run_through_a_nested_machine_is_marked(
     loop: Machine,
-    level: str,
+    level: Level,
     nested: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     table = compile_table(loop)
     rows = rows_of_a_run(
         table, ["fits", "overloaded", "waited", "reply", "text", "block"]
     )
-    graph = extract(table, level, nested=nested)  # type: ignore[arg-type]
+    graph = extract(table, level, nested=nested)
 
     marked = lay_over(graph, Overlay(steps=rows))
 

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from typing import Literal
 
 import pytest
 
@@ -39,10 +40,12 @@ def texts(picture: bytes) -> str:
 
 
 @pytest.mark.parametrize("form", ["labels", "cards"])
-def test_every_row_is_one_arrow_of_the_picture(loop: Machine, form: str) -> None:
+def test_every_row_is_one_arrow_of_the_picture(
+    loop: Machine, form: Literal["labels", "cards"]
+) -> None:
     graph = extract(loop, "full")
 
-    picture = svg(graph, layout=Layout(form, "LR"))  # type: ignore[arg-type]
+    picture = svg(graph, layout=Layout(form, "LR"))
 
     arrows = [each.get("id") for each in classes(picture, "row")]
     assert len(arrows) == len(graph.edges)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from unspiral.diagrams import LEVELS, extract, format_of, render
+from unspiral.diagrams import LEVELS, Level, extract, format_of, render
 from unspiral.diagrams.table import plain_text, rich_table
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.errors import UnknownName
@@ -36,8 +36,8 @@ def test_mermaid_has_one_arrow_a_row_and_marks_start_and_ends(loop: Machine) -> 
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_line_of_mermaid_is_of_a_known_form(loop: Machine, level: str) -> None:
-    text = render(loop, "mermaid", level).decode()  # type: ignore[arg-type]
+def test_every_line_of_mermaid_is_of_a_known_form(loop: Machine, level: Level) -> None:
+    text = render(loop, "mermaid", level).decode()
 
     assert [line for line in text.splitlines() if not MERMAID.fullmatch(line)] == []
 

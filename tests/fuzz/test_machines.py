@@ -223,9 +223,9 @@ def test_no_memory_and_no_limit_is_left_that_nothing_needs(machine: Machine) -> 
 @pytest.mark.parametrize("sizes", [{"max_phases": 0}, {"max_memory": -1}])
 def test_sizes_that_make_no_machine_are_refused_at_once(sizes: dict[str, int]) -> None:
     with pytest.raises(BadValue, match="or more"):
-        machines(**sizes)  # type: ignore[arg-type]
+        machines(**sizes)  # type: ignore[arg-type]  # each is an int
 
 
 def test_an_unknown_kind_is_refused_at_once() -> None:
     with pytest.raises(BadValue, match="one of open, bounded, spiral"):
-        machines(kind="endless")  # type: ignore[arg-type]
+        machines(kind="endless")  # type: ignore[arg-type]  # that is the test

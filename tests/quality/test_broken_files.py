@@ -333,7 +333,7 @@ def test_a_phase_of_a_file_may_be_run_by_a_shipped_machine(tmp_path: Path) -> No
 
 
 def small(**changes: object) -> Machine:
-    row = Transition("only", "end", **changes)  # type: ignore[arg-type]
+    row = Transition("only", "end", **changes)  # type: ignore[arg-type]  # wrong ones, too
     return Machine("small", [Phase("only")], [Terminal("end")], [row])
 
 

@@ -63,7 +63,7 @@ NESTED = Machine(
 def plus(machine: Machine = LOOP, **more: object) -> Machine:
     """Return the machine with more rows, memory, limits ..."""
     joined = {name: (*getattr(machine, name), extra) for name, extra in more.items()}
-    return attrs.evolve(machine, **joined)  # type: ignore[arg-type]
+    return attrs.evolve(machine, **joined)  # type: ignore[arg-type]  # fields of a test
 
 
 def row(name: str, **changes: object) -> Machine:

@@ -115,17 +115,17 @@ def _check_one(
     with Interrupts() as interrupts, Progress() as progress:
         verdict = _verdict(request, progress)
     if as_json:
-        from unspiral.engine.report.objects import verdict_object  # noqa: PLC0415
+        from unspiral.engine.report.objects import verdict_object  # noqa: PLC0415 - if asked
 
         say_json(verdict_object(verdict))
     else:
-        from unspiral.engine.report.verdict_text import verdict_lines  # noqa: PLC0415
+        from unspiral.engine.report.verdict_text import verdict_lines  # noqa: PLC0415 - same
 
         say_lines(verdict_lines(verdict))
     if certificate is not None:
         _write_certificate(verdict, certificate)
     if folder is not None:
-        from unspiral.engine.cli.pictures import draw_verdict  # noqa: PLC0415
+        from unspiral.engine.cli.pictures import draw_verdict  # noqa: PLC0415 - if asked
 
         for path in draw_verdict(verdict, folder):
             click.echo(f"drawn: {path}", err=True)

@@ -37,7 +37,7 @@ def command(
     limits = limits_from_texts(machine, settings)
     table = compile_table(machine, edition, limits)
     if as_json:
-        from unspiral.engine.report.machine_object import machine_object  # noqa: PLC0415
+        from unspiral.engine.report.machine_object import machine_object  # noqa: PLC0415 - same
 
         say_json(machine_object(table))
         return 0
