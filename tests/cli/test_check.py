@@ -156,10 +156,13 @@ def test_pictures_of_the_machine_and_each_counterexample_are_drawn(
 
     result = invoke("check", "turnstile", *args)
 
-    names = sorted(path.name for path in (tmp_path / "new" / "pictures").iterdir())
+    names = {path.name for path in (tmp_path / "new" / "pictures").iterdir()}
     assert result.exit_code == 1
-    assert names[:2] == ["turnstile-open-ended-1.svg", "turnstile-spiral-1.svg"]
-    assert "turnstile.svg" in names
+    assert names >= {
+        "turnstile.svg",
+        "turnstile-open-ended-1.svg",
+        "turnstile-spiral-1.svg",
+    }
 
 
 def test_readings_of_a_machine_without_any_are_its_one_verdict(
