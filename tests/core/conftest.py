@@ -13,6 +13,7 @@ from unspiral.engine.core.declare import (
     Event,
     Flag,
     Limit,
+    LimitValue,
     Machine,
     Phase,
     Terminal,
@@ -146,6 +147,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def subject(request: pytest.FixtureRequest) -> Table:
     machine, edition = request.param
     return bounded(machine, edition)
+
+
+@pytest.fixture(scope="session")
+def cut() -> Callable[[Machine, str, dict[str, LimitValue]], Table]:
+    """Return a machine at small limits, some of them given."""
+    small: dict[str, dict[str, LimitValue]] = {}
+
+    def made(machine: Machine, edition: str, limits: dict[str, LimitValue]) -> Table:
+        key = f"{machine.name} {edition}"
+        if key not in small:
+            small[key] = dict(bounded(machine, edition).limits)
+        return compile_table(machine, edition, {**small[key], **limits})
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The machine of `transitions` takes the rows that `step` takes."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unspiral import machines
 from unspiral.engine import fuzz
 from unspiral.engine.core.declare import (
     Counter,
@@ -80,6 +82,35 @@ def test_both_interpreters_agree_on_every_reachable_edge(
         count += 1
 
     assert count >= len(subject.phases)
+
+
+SWITCHES = [
+    (name, edition.name, limit.name, value)
+    for name in ("api_attempt", "query_loop", "tool_call")
+    for edition in machines.load(name).editions[:1]
+    for limit in machines.load(name).all_limits
+    if isinstance(limit.default, bool | str)
+    for value in limit.alternatives[1:]
+]
+
+
+def test_both_interpreters_agree_whatever_is_switched_on_or_off(
+    walk: Walk, cut: Callable[..., Table]
+) -> None:
+    compared: set[str] = set()
+    rows: set[str] = set()
+    for name, edition, limit, value in SWITCHES:
+        table = cut(machines.load(name), edition, {limit: value})
+        driver = Driver(table)
+        rows |= {f"{name} {row.name}" for row in table.rows}
+        for taken in itertools.islice(walk(table), 1_000):
+            driver.model.state, driver.model.memory = taken.before
+
+            assert driver.send(taken.event) == taken
+            compared.add(f"{name} {taken.row.name}")
+
+    # What needs more turns than a short walk has: the rest of every machine is here.
+    assert len(rows - compared) <= len(rows) // 10, sorted(rows - compared)
 
 
 @given(table=fuzz.machines().map(compile_table), seed=st.integers(0, 2**32))
