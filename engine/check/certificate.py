@@ -1,4 +1,4 @@
-"""Certificates: why no run of a machine goes on without progress, checkable by rows.
+"""Certificates: why no run spends without end and without progress, by its rows.
 
 A certificate is a tuple of terms, each a number computed from a phase and a memory.
 Every row without progress strictly lowers one term and raises no earlier one; a row
@@ -72,7 +72,7 @@ def _terms(values: Iterable[Term]) -> tuple[Term, ...]:
 
 @attrs.frozen
 class Certificate:
-    """A proof by local decrease that a machine cannot go on without progress.
+    """A proof by local decrease that no run spends without end and without progress.
 
     Attributes:
         format: the version of the text form.

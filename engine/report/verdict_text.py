@@ -244,7 +244,9 @@ def _certificate(verdict: Verdict) -> list[Line]:
     certificate = verdict.certificate
     if certificate is None:
         return []
-    lowered = len([at for at in certificate.rows.values() if at >= 0])
+    count = len(certificate.terms)
+    lowered = len([at for at in certificate.rows.values() if 0 <= at < count])
+    idle = len([at for at in certificate.rows.values() if at == count])
     lines = [
         Line("Certificate", "head"),
         Line(
@@ -256,6 +258,9 @@ def _certificate(verdict: Verdict) -> list[Line]:
     ]
     for number, term in enumerate(certificate.terms, 1):
         lines.append(Line(f"{number:>3}. {clean(term)}", indent=2, hang=5))
+    if idle:
+        said = f"Rows that cost nothing and raise none of these: {idle}"
+        lines.append(Line(said, indent=2))
     return lines
 
 

@@ -30,8 +30,8 @@ def command(file: str, machine: Machine | None) -> int:
     edition = f", edition {clean(certificate.edition)}" if certificate.edition else ""
     used = ", ".join(clean(name) for name in certificate.assumptions) or "none"
     said = (
-        f"The certificate holds: {clean(judged.name)}{edition} cannot go on without "
-        f"progress ({len(certificate.terms)} terms, {len(certificate.rows)} rows)."
+        f"The certificate holds: {clean(judged.name)}{edition} cannot spend without "
+        f"end and without progress ({len(certificate.rows)} rows)."
     )
     say_lines([Line(said, "good"), Line(f"Assumptions used: {used}", indent=2)])
     return 0
