@@ -7,6 +7,7 @@ So exploration, slicing and summaries need not know of laws.
 
 import itertools
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import attrs
 
@@ -37,15 +38,23 @@ from unspiral.engine.core.table import Table
 
 __all__ = ["BROKEN", "product"]
 
+#: the letters of a step, each with the condition of its edge
+Letters: TypeAlias = list[tuple[int, Node]]
 BROKEN = f"{FAULT}law"  #: the fault of a broken law
 
 
 def product(system: System, observer: Observer, table: Table) -> System:
-    """Multiply a system whose edges are single rows with an observer."""
+    """Multiply a system whose edges are single rows with an observer.
+
+    Where the observer cannot be in some state, by the graph of phases alone, no edge
+    asks for that state.
+    """
+    read = [(edge, _read(edge, observer, table, system.words)) for edge in system.edges]
+    there = _states(system, read, observer)
     edges = [
         split
-        for edge in system.edges
-        for split in _split(edge, observer, table, system.words)
+        for edge, letters in read
+        for split in _split(edge, letters, observer, table, there[edge.source])
     ]
     words = system.words
     if observer.states > 1:
@@ -53,18 +62,56 @@ def product(system: System, observer: Observer, table: Table) -> System:
     return attrs.evolve(system, words=words, edges=tuple(edges))
 
 
-def _split(
+def _read(
     edge: Edge, observer: Observer, table: Table, words: tuple[Word, ...]
-) -> Iterator[Edge]:
+) -> Letters | None:
+    """Return the letters that an edge can have and when; None if it is no step."""
     if not edge.rows or edge.target.startswith(FAULT):
-        yield edge
-        return
-    predicates = observer.letters[edge.rows[-1].index]
-    for letter, condition in _letters(predicates, table):
+        return None
+    found: Letters = []
+    for letter, condition in _letters(observer.letters[edge.rows[-1].index], table):
         enabled = conjunction(edge.enabled, condition)
         if satisfiable(enabled, words):
-            whole = attrs.evolve(edge, enabled=enabled)
-            yield from _moves(whole, observer, letter, table)
+            found.append((letter, enabled))
+    return found
+
+
+def _states(
+    system: System, read: list[tuple[Edge, Letters | None]], observer: Observer
+) -> dict[str, list[int]]:
+    """Return the good states of the observer that may be in each phase."""
+    leaving: dict[str, list[tuple[str, int]]] = {phase: [] for phase in system.phases}
+    for edge, letters in read:
+        if edge.target in leaving:
+            leaving[edge.source] += [
+                (edge.target, letter) for letter, _ in letters or ()
+            ]
+    found: dict[str, set[int]] = {phase: set() for phase in system.phases}
+    found[system.initial].add(0)
+    waiting = [(system.initial, 0)]
+    while waiting:
+        phase, state = waiting.pop()
+        for target, letter in leaving[phase]:
+            after = observer.delta[state][letter]
+            if after not in found[target] and after not in observer.bad:
+                found[target].add(after)
+                waiting.append((target, after))
+    return {phase: sorted(states) for phase, states in found.items()}
+
+
+def _split(
+    edge: Edge,
+    letters: Letters | None,
+    observer: Observer,
+    table: Table,
+    there: list[int],
+) -> Iterator[Edge]:
+    if letters is None:
+        yield edge
+        return
+    for letter, enabled in letters:
+        whole = attrs.evolve(edge, enabled=enabled)
+        yield from _moves(whole, observer, letter, table, there)
 
 
 def _letters(predicates: tuple[Node, ...], table: Table) -> Iterator[tuple[int, Node]]:
@@ -83,19 +130,19 @@ def _letters(predicates: tuple[Node, ...], table: Table) -> Iterator[tuple[int, 
             yield letter, condition
 
 
-def _moves(edge: Edge, observer: Observer, letter: int, table: Table) -> Iterator[Edge]:
+def _moves(
+    edge: Edge, observer: Observer, letter: int, table: Table, there: list[int]
+) -> Iterator[Edge]:
     """Return an edge for each way in which the observer moves on a letter."""
     marked = observer.recurrent is not None and bool(letter >> observer.recurrent & 1)
     groups: dict[int | str, list[int]] = {}
-    for state in range(observer.states):
+    for state in there:
         after = observer.delta[state][letter]
         ends = edge.target in table.terminals and after in observer.pending
-        if state in observer.bad:
-            continue
         broken = after in observer.bad or ends
         groups.setdefault(BROKEN if broken else after - state, []).append(state)
     for move, states in groups.items():
-        enabled = conjunction(edge.enabled, _in(states, observer))
+        enabled = conjunction(edge.enabled, _in(states, there))
         if isinstance(move, str):
             yield attrs.evolve(edge, enabled=enabled, target=BROKEN, updates=())
             continue
@@ -106,9 +153,8 @@ def _moves(edge: Edge, observer: Observer, letter: int, table: Table) -> Iterato
         yield attrs.evolve(edge, enabled=enabled, updates=updates, marked=marked)
 
 
-def _in(states: list[int], observer: Observer) -> Node:
-    """Return the condition that the observer is in one of some states."""
-    good = [s for s in range(observer.states) if s not in observer.bad]
+def _in(states: list[int], good: list[int]) -> Node:
+    """Return the condition that the observer, in a good state, is in one of some."""
     if states == good:
         return TRUE
     name = Name(OBSERVER)
