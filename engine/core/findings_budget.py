@@ -27,11 +27,18 @@ class Unbudgeted:
 
     Attributes:
         arc: the row.
-        cause: what its cycle gives back, or that nothing is spent.
+        cycle: the rows of its cycle.
+        landscape: what is where at the setting that shows it.
     """
 
     arc: Arc
-    cause: str
+    cycle: list[Arc]
+    landscape: Landscape
+
+    @property
+    def cause(self) -> str:
+        """Say what its cycle gives back, or that nothing is spent."""
+        return _cause(self.arc, self.cycle, self.landscape)
 
 
 def unbudgeted(landscape: Landscape, at: Callable[[Node], Node]) -> list[Unbudgeted]:
@@ -49,10 +56,7 @@ def unbudgeted(landscape: Landscape, at: Callable[[Node], Node]) -> list[Unbudge
         if any(arc.costed for arc in cycle) and all(map(_read, cycle))
     ]:
         blamed = {arc: cycle for cycle in cycles for arc in _continues(cycle)}
-        found += [
-            Unbudgeted(arc, _cause(arc, cycle, landscape))
-            for arc, cycle in blamed.items()
-        ]
+        found += [Unbudgeted(arc, cycle, landscape) for arc, cycle in blamed.items()]
         # What a nested machine does by itself is judged once its rows are alone.
         rows = [arc for cycle in cycles for arc in cycle if arc not in blamed]
     return found
