@@ -1,9 +1,10 @@
 """The command line as tests call it: in this process, and as a program."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,11 @@ def program(
         )
 
     return run
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Listen to ctrl-C, which a shell has its programs in the background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

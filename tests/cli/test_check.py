@@ -188,6 +188,7 @@ def test_readings_are_compared_and_the_worst_decides(program: Program) -> None:
     assert result.returncode == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_check_with_130_and_says_how_far_it_got(
     folder: Path, variables: dict[str, str]
 ) -> None:

@@ -80,6 +80,7 @@ def test_nothing_is_shown_where_nobody_looks() -> None:
     assert screen == Screen()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_noted_and_raised() -> None:
     before = signal.getsignal(signal.SIGINT)
     interrupts = Interrupts()
@@ -91,6 +92,7 @@ def test_ctrl_c_is_noted_and_raised() -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_that_the_work_swallows_is_still_noted() -> None:
     with Interrupts() as interrupts, contextlib.suppress(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
