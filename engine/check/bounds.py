@@ -1,13 +1,16 @@
 """Worst cases: max-plus sums over the acyclic rest of the graph.
 
-Without death spirals the edges without progress form no cycle that costs anything, so
-the most that can be spent from a state until the next progress event is a longest path.
+Without death spirals the edges without progress form no cycle that costs anything.
+States on a common cycle are drawn together; then the most that can be spent from a state
+until the next progress event is a longest path.
 A whole run is a chain of segments between edges that raise a bounded counter (`turn`),
 at most as many as that counter allows; as soon as one more segment adds the same
 everywhere, the sum is known for every value of that counter's limit.
 """
 
 import functools
+from collections import deque
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
@@ -15,11 +18,56 @@ import numpy as np
 from unspiral.engine.check.cycles import inside_components
 from unspiral.engine.check.graph import Bools, Graph, Ints
 
-__all__ = ["Segments", "WorstCase", "WorstRun", "segments_of"]
+__all__ = ["Knot", "Segments", "WorstCase", "WorstRun", "segments_of"]
 
 _MINUS = np.int64(-(2**60))  # less than any sum
 _MAX_ROUNDS = 100_000
 _MAX_RUN = 200_000  # edges of a witness
+
+
+@attrs.frozen(eq=False)
+class Knot:
+    """A graph whose cycles without cuts have been drawn together.
+
+    Attributes:
+        whole: the graph as explored.
+        inside: per edge of it, whether it lies on such a cycle.
+        group: per state of it, the state of the small graph.
+        small: the graph in which each of those cycles is one state.
+        origin: per edge of the small graph, the edge that it is.
+    """
+
+    whole: Graph
+    inside: Bools
+    group: Ints
+    small: Graph
+    origin: Ints
+
+    def written_out(self, state: int, edges: Iterable[int]) -> tuple[int, ...]:
+        """Return a path of the small graph, from a state of the whole, in the whole."""
+        path: list[int] = []
+        for edge in self.origin[list(edges)].tolist():
+            path += self.across(state, int(self.whole.sources[edge]))
+            path.append(edge)
+            state = int(self.whole.targets[edge])
+        return tuple(path)
+
+    def across(self, state: int, target: int) -> list[int]:
+        """Return a shortest path between two states of one cycle."""
+        came: dict[int, int] = {state: -1}
+        queue = deque([state])
+        while target not in came:
+            here = queue.popleft()
+            for edge in range(self.whole.first[here], self.whole.first[here + 1]):
+                follower = int(self.whole.targets[edge])
+                if self.inside[edge] and follower not in came:
+                    came[follower] = edge
+                    queue.append(follower)
+        path: list[int] = []
+        while came[target] >= 0:
+            path.append(came[target])
+            target = int(self.whole.sources[came[target]])
+        return path[::-1]
 
 
 @attrs.frozen(eq=False)
@@ -34,7 +82,7 @@ class Segments:
         layers: per layer, where its edges begin and end in `edges`, its states, and
             where the edges of each of these begin, counted from the layer's first.
         starts: the states in which a segment may begin.
-        round: per edge of the graph, whether it was left out since it lies on a cycle.
+        knot: where the states of the graph come from.
     """
 
     graph: Graph
@@ -42,11 +90,11 @@ class Segments:
     edges: Ints
     layers: tuple[tuple[int, int, Ints, Ints], ...]
     starts: Ints
-    round: Bools
+    knot: Knot
 
-    def bounds(self, weights: Ints) -> bool:
-        """Tell whether no cycle spends any of these weights."""
-        return not (self.round & (weights > 0)).any()
+    def bounds(self, name: str) -> bool:
+        """Tell whether no cycle spends any of a cost."""
+        return not (self.knot.inside & (self.knot.whole.worst(name) > 0)).any()
 
     @functools.cached_property
     def targets(self) -> Ints:
@@ -93,26 +141,50 @@ class Segments:
 
 
 def segments_of(graph: Graph, cuts: Bools) -> Segments:
-    """Order the edges between cuts; those on cycles are left out.
+    """Order the edges between cuts.
 
-    Going round such a cycle adds nothing if `Segments.bounds` holds for the weights.
+    States on a cycle without a cut become one: from each of them all the others can be
+    reached, so that nothing behind the cycle is lost. Going round adds nothing, if
+    `Segments.bounds` holds for the cost.
     """
-    allowed = ~cuts
-    inside = np.zeros(allowed.size, np.bool_)
-    ordered = _order(graph, allowed)
-    if ordered is None:
-        inside, _ = inside_components(graph, allowed)
-        ordered = _order(graph, allowed & ~inside)
-    assert ordered is not None  # noqa: S101 - without its cycles a graph has an order
-    edges, layers = ordered
-    starts = np.unique(np.append(graph.targets[cuts], graph.start))
-    return Segments(graph, np.flatnonzero(cuts), edges, layers, starts, inside)
+    knot = _untied(graph, cuts)
+    small = knot.small
+    cutting = cuts[knot.origin]
+    edges, layers = _order(small, ~cutting)
+    starts = np.unique(np.append(small.targets[cutting], small.start))
+    return Segments(small, np.flatnonzero(cutting), edges, layers, starts, knot)
+
+
+def _untied(graph: Graph, cuts: Bools) -> Knot:
+    """Make one state of all that lie on a common cycle of edges that are no cuts."""
+    inside, labels = inside_components(graph, ~cuts)
+    kept = np.flatnonzero(~inside)
+    sources = labels[graph.sources[kept]]
+    order = np.argsort(sources, kind="stable")
+    origin = kept[order]
+    size = int(labels.max()) + 1
+    counts = np.bincount(sources, minlength=size)
+    small = Graph(
+        system=graph.system,
+        layouts=graph.layouts,
+        numbers=np.arange(size, dtype=np.int64),
+        first=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        sources=sources[order],
+        targets=labels[graph.targets[origin]],
+        labels=graph.labels[origin],
+        start=int(labels[graph.start]),
+        ends=(),
+    )
+    return Knot(graph, inside, labels, small, origin)
 
 
 def _order(
     graph: Graph, allowed: Bools
-) -> tuple[Ints, tuple[tuple[int, int, Ints, Ints], ...]] | None:
-    """Peel off states whose allowed edges all lead to states peeled before."""
+) -> tuple[Ints, tuple[tuple[int, int, Ints, Ints], ...]]:
+    """Peel off states whose allowed edges all lead to states peeled before.
+
+    The allowed edges form no cycle, so nothing is left in the end.
+    """
     chosen = np.flatnonzero(allowed)
     sources, targets = graph.sources[chosen], graph.targets[chosen]
     left = np.bincount(sources, minlength=graph.size)
@@ -120,7 +192,6 @@ def _order(
     into = np.concatenate(([0], np.cumsum(np.bincount(targets, minlength=graph.size))))
     out = np.concatenate(([0], np.cumsum(left)))
     ready = np.flatnonzero(left == 0)
-    done = ready.size
     edges: list[Ints] = []
     layers: list[tuple[int, int, Ints, Ints]] = []
     at = 0
@@ -134,9 +205,6 @@ def _order(
             edges.append(chosen[_spans(out, ready)])
             layers.append((at, at + edges[-1].size, ready, first))
             at += edges[-1].size
-            done += ready.size
-    if done < graph.size:
-        return None
     whole = np.concatenate(edges) if edges else np.zeros(0, np.int64)
     return whole, tuple(layers)
 
@@ -185,22 +253,31 @@ class WorstCase:
 
     Attributes:
         value: the most.
-        start: the state in which such a segment begins.
+        first: the state of the small graph in which such a segment begins.
     """
 
-    def __init__(self, segments: Segments, weights: Ints) -> None:
+    def __init__(self, segments: Segments, name: str) -> None:
         self.segments = segments
-        self.weights = weights
+        self.weights = weights = segments.graph.worst(name)
         self.nothing = np.zeros(segments.graph.size, np.int64)
         self.values = segments.onwards(weights, self.nothing, stop=True)
-        self.start = int(segments.starts[np.argmax(self.values[segments.starts])])
-        self.value = int(self.values[self.start])
+        self.first = int(segments.starts[np.argmax(self.values[segments.starts])])
+        self.value = int(self.values[self.first])
 
     @property
     def edges(self) -> tuple[int, ...]:
         """Return the edges of a segment that attains it."""
-        start, values = self.start, self.values
-        return _follow(self.segments, self.weights, start, values, self.nothing)
+        first, values = self.first, self.values
+        path = _follow(self.segments, self.weights, first, values, self.nothing)
+        return self.segments.knot.written_out(self.start, path)
+
+    @property
+    def start(self) -> int:
+        """Return a state of the whole graph in which such a segment begins."""
+        knot = self.segments.knot
+        cuts = knot.origin[self.segments.cuts]
+        begins = np.append(knot.whole.targets[cuts], knot.whole.start)
+        return int(begins[np.argmax(knot.group[begins] == self.first)])
 
 
 class WorstRun:
@@ -213,14 +290,16 @@ class WorstRun:
         edges: the edges of a run that attains it.
     """
 
-    def __init__(self, segments: Segments, weights: Ints, rounds: int) -> None:
+    def __init__(self, segments: Segments, name: str, rounds: int) -> None:
         self.segments = segments
         self.graph = segments.graph
-        self.weights = weights
+        self.weights = segments.graph.worst(name)
         self.hubs = self._hubs()
         self.levels, self.slope = self._levels(min(rounds, _MAX_ROUNDS))
         level = rounds if self.slope is not None else len(self.levels) - 1
-        self.total, self.edges = self._walk(level)
+        self.total, path = self._walk(level)
+        knot = segments.knot
+        self.edges = knot.written_out(knot.whole.start, path)
 
     def _levels(self, rounds: int) -> tuple[list[Ints], int | None]:
         """Return the values with at most 0, 1, ... cuts, until they rise evenly.

@@ -219,8 +219,8 @@ class Examination:
         """Return the worst cases; what a cycle repeats without end has no number."""
         graph = result.graph
         apart = segments_of(graph, graph.progress)
-        calls = graph.worst(MODEL_CALLS)
-        between = WorstCase(apart, calls) if apart.bounds(calls) else None
+        bounded = apart.bounds(MODEL_CALLS)
+        between = WorstCase(apart, MODEL_CALLS) if bounded else None
         per_run = self.per_run(result, apart)
         return Bounds(
             model_calls_between_progress=None if between is None else between.value,
@@ -233,12 +233,11 @@ class Examination:
     def per_run(self, result: Result, apart: Segments) -> WorstRun | None:
         """Return the worst case of a whole run, or None if nothing bounds it."""
         graph = result.graph
-        calls = graph.worst(MODEL_CALLS)
         same = bool((result.counted == graph.progress).all())
         segments = apart if same else segments_of(graph, result.counted)
-        if not segments.bounds(calls):
+        if not segments.bounds(MODEL_CALLS):
             return None
-        return WorstRun(segments, calls, result.quotient.rounds)
+        return WorstRun(segments, MODEL_CALLS, result.quotient.rounds)
 
     def per_reason(
         self, result: Result, segments: Segments
@@ -246,9 +245,9 @@ class Examination:
         """Return the most uses of each continue reason in a segment."""
         found: dict[str, int | None] = {}
         for reason in dict.fromkeys(r.reason for r in self.table.rows if r.reason):
-            weights = result.graph.worst(f"{REASON}{reason}")
-            bounded = segments.bounds(weights)
-            found[reason] = WorstCase(segments, weights).value if bounded else None
+            name = f"{REASON}{reason}"
+            bounded = segments.bounds(name)
+            found[reason] = WorstCase(segments, name).value if bounded else None
         return found
 
     def witness(

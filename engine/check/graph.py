@@ -31,6 +31,7 @@ class Graph:
         sources: per edge, its state.
         targets: per edge, the follower.
         labels: per edge, its place in `system.edges`.
+        start: the initial state.
         ends: the terminals and faults, which are the last states.
     """
 
@@ -41,20 +42,13 @@ class Graph:
     sources: Ints
     targets: Ints
     labels: npt.NDArray[np.int32]
+    start: int
     ends: tuple[str, ...]
 
     @property
     def size(self) -> int:
         """Return how many states there are."""
         return int(self.numbers.size)
-
-    @functools.cached_property
-    def start(self) -> int:
-        """Return the initial state."""
-        layout = self.layouts[self.system.initial]
-        memory = {word.name: word.initial for word in self.system.words}
-        rank = sum((memory[d.name] - d.low) * d.stride for d in layout.digits)
-        return int(np.searchsorted(self.numbers, layout.offset + rank))
 
     def of_label(self, values: list[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Spread a value per edge of the system over the edges of the graph."""
@@ -142,5 +136,15 @@ def graph_of(found: Exploration) -> Graph:
         sources=sources.astype(np.int64),
         targets=targets.astype(np.int64),
         labels=found.labels[order],
+        start=_start(found),
         ends=found.ends,
     )
+
+
+def _start(found: Exploration) -> int:
+    layout = found.layouts.get(found.system.initial)
+    if layout is None:
+        return 0  # nothing was explored
+    memory = {word.name: word.initial for word in found.system.words}
+    rank = sum((memory[d.name] - d.low) * d.stride for d in layout.digits)
+    return int(np.searchsorted(found.numbers, layout.offset + rank))
