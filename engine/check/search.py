@@ -23,7 +23,8 @@ from unspiral.engine.check.reduce import (
     slice_away,
     undropped,
 )
-from unspiral.engine.check.summary import regions_of, summarise
+from unspiral.engine.check.region import regions_of
+from unspiral.engine.check.summary import summarise
 from unspiral.engine.check.system import System, system_of
 from unspiral.engine.check.verdict import Lasso
 from unspiral.engine.core.step import Step

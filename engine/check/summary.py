@@ -17,16 +17,9 @@ from typing import TypeAlias
 
 import attrs
 
-from unspiral.engine.check.reduce import NOTHING, live_names
-from unspiral.engine.check.system import (
-    MODEL_CALLS,
-    OBSERVER,
-    REASON,
-    Edge,
-    System,
-    Word,
-)
-from unspiral.engine.core.declare import Machine
+from unspiral.engine.check.reduce import NOTHING
+from unspiral.engine.check.region import Inner, Region, State
+from unspiral.engine.check.system import MODEL_CALLS, REASON, Edge, System
 from unspiral.engine.core.language import (
     Assign,
     Compare,
@@ -34,56 +27,15 @@ from unspiral.engine.core.language import (
     Name,
     Node,
     conjunction,
-    names,
-    python,
     substitute,
 )
-from unspiral.engine.core.nest import flatten, nested_phases
 from unspiral.engine.core.table import Row
 
-__all__ = ["Region", "regions_of", "summarise"]
+__all__ = ["summarise"]
 
-_MAX_STATES = 60_000  # of a region, over all contexts: beyond, it is no gain
-_MAX_OBSERVED = 6_000  # the same if a law watches inside: contexts are many then
 _MAX_CONTEXTS = 256
-State: TypeAlias = tuple[str, tuple[int, ...]]
 #: per state, the weight of the heaviest way to it, and its last edge
 Best: TypeAlias = dict[State, tuple[int, tuple[State, Edge] | None]]
-
-
-@attrs.frozen
-class Region:
-    """The part of a flat machine that stands for one nested machine.
-
-    Attributes:
-        phases: its phases, the entry first.
-        own: the memory of the nested machine that is not shared.
-    """
-
-    phases: tuple[str, ...]
-    own: frozenset[str]
-
-
-def regions_of(machine: Machine) -> tuple[Region, ...]:
-    """Return the region of each nested phase.
-
-    A machine nested in a nested one belongs to the region of the outermost.
-    """
-    found: list[Region] = []
-    for phase in nested_phases(machine):
-        if phase.runs is not None:
-            inner = flatten(phase.runs)
-            others = [p.name for p in inner.phases if p.name != inner.start_phase]
-            own = [m.name for m in inner.variables if not m.shared]
-            found.append(
-                Region(
-                    phases=tuple(
-                        f"{phase.name}.{name}" for name in (inner.start_phase, *others)
-                    ),
-                    own=frozenset(f"{phase.name}.{name}" for name in own),
-                )
-            )
-    return tuple(found)
 
 
 def summarise(
@@ -97,7 +49,7 @@ def summarise(
         keep: variables of which every change must stay visible.
     """
     for region in regions:
-        edges = _Region(system, region, keep).edges()
+        edges = _Summary(Inner(system, region, keep)).edges()
         if edges is not None:
             gone = frozenset(region.phases[1:])
             system = attrs.evolve(
@@ -115,79 +67,15 @@ class _TooLargeError(Exception):
     """A region that is not worth summarising."""
 
 
-class _Region:
-    """One region being summarised."""
+class _Summary:
+    """The edges that stand for one region."""
 
-    def __init__(self, system: System, region: Region, keep: frozenset[str]) -> None:
-        phases = region.phases
-        self.phases = frozenset(phases)
-        self.entry = phases[0]
-        outside = [edge for edge in system.edges if edge.source not in self.phases]
-        # What is written from outside does not start afresh, whatever its name.
-        self.fresh = region.own - {u.name for e in outside for u in e.updates}
-        inside = [edge for edge in system.edges if edge.source in self.phases]
-        self.names = self.relevant(inside)
-        self.words = tuple(w for w in system.words if w.name in self.names)
-        # Between a mark inside and the way out it would be lost where the mark was.
-        self.watched = any(
-            e.marked or e.progress or any(u.name in keep for u in e.updates)
-            for e in inside
-            if e.target in self.phases
-        )
-        observed = any(u.name == OBSERVER for e in inside for u in e.updates)
-        self.room = _MAX_OBSERVED if observed else _MAX_STATES
-        self.moves = {
-            phase: [self.compiled(e) for e in inside if e.source == phase]
-            for phase in phases
-        }
-        live = live_names(system)
-        self.leaving = {
-            edge: self.leaves(edge, live.get(edge.target, frozenset()))
-            for edge in inside
-        }
-        self.left: dict[object, tuple[Assign, ...]] = {}
-
-    def relevant(self, inside: list[Edge]) -> frozenset[str]:
-        found = frozenset[str]().union(*(names(edge.enabled) for edge in inside))
-        stay = [edge for edge in inside if edge.target in self.phases]
-        found = found.union(u.name for edge in stay for u in edge.updates)
-        while True:
-            more = found.union(
-                *(
-                    names(update.value)
-                    for edge in inside
-                    for update in edge.updates
-                    if update.name in found
-                )
-            )
-            if more == found:
-                return found
-            found = more
-
-    def leaves(
-        self, edge: Edge, live: frozenset[str]
-    ) -> tuple[tuple[Assign, ...], tuple[int, ...]]:
-        """Return the assignments outside, and the places of what stays alive inside."""
-        own = [word.name for word in self.words]
-        texts = tuple(update for update in edge.updates if update.name not in own)
-        return texts, tuple(i for i, name in enumerate(own) if name in live)
-
-    def compiled(
-        self, edge: Edge
-    ) -> "tuple[Edge, Callable[[tuple[int, ...]], tuple[int, ...] | None]]":
-        local = {word.name: f"m[{i}]" for i, word in enumerate(self.words)}
-        after = dict(local)
-        for update in edge.updates:
-            if update.name in local:
-                after[update.name] = f"int({python(update.value, local)})"
-        made = f"({', '.join(after.values())}{',' if after else ''})"
-        source = f"lambda m: {made} if {python(edge.enabled, local)} else None"
-        # Emitted from a whitelisted tree, as in `core.step`.
-        return edge, eval(source, {})  # noqa: S307
+    def __init__(self, region: Inner) -> None:
+        self.region = region
 
     def edges(self) -> list[Edge] | None:
         """Return the edges that stand for the region, or None to leave it as it is."""
-        if self.watched:
+        if self.region.watched:
             return None
         try:
             contexts = self.contexts()
@@ -195,15 +83,11 @@ class _Region:
         except _TooLargeError:
             return None
 
-    def own(self, word: Word) -> bool:
-        """Tell whether a variable is the nested machine's own: it starts afresh."""
-        return word.name in self.fresh
-
     def contexts(self) -> list[tuple[int, ...]]:
         domains: list[Iterable[int]] = []
         total = 1
-        for word in self.words:
-            if self.own(word):
+        for word in self.region.words:
+            if self.region.own(word):
                 domains.append((word.initial,))
                 continue
             total *= word.size
@@ -213,13 +97,13 @@ class _Region:
         return list(itertools.product(*domains))
 
     def outcomes(self, context: tuple[int, ...]) -> list[Edge]:
-        search = _Search(self, context)
+        search = _Search(self.region, context)
         search.run()
         when: Node = conjunction(
             *(
                 Compare("==", Name(word.name), Const(value))
-                for word, value in zip(self.words, context, strict=True)
-                if not self.own(word)
+                for word, value in zip(self.region.words, context, strict=True)
+                if not self.region.own(word)
             )
         )
         return [
@@ -238,7 +122,7 @@ class _Region:
                 worst[name] = max(amount, worst.get(name, 0))
         last = shortest.edge
         edge = Edge(
-            source=self.entry,
+            source=self.region.entry,
             target=last.target,
             enabled=when,
             updates=shortest.updates,
@@ -284,7 +168,7 @@ class _Exit:
 class _Search:
     """The exploration of a region for one value of the outer memory."""
 
-    def __init__(self, region: _Region, context: tuple[int, ...]) -> None:
+    def __init__(self, region: Inner, context: tuple[int, ...]) -> None:
         self.region = region
         self.start: State = (region.entry, context)
         self.ways: dict[State, list[tuple[Edge, State]]] = {}
