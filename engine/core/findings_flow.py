@@ -6,6 +6,7 @@ small: what is not reached on them is not reached by any run.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import attrs
 
@@ -63,6 +64,27 @@ class Landscape:
         return self.moves.keys()
 
 
+@attrs.frozen(eq=False)
+class _Way:
+    """A row that can be taken, what it does to memory, and the values that change."""
+
+    arc: Arc
+    moves: Mapping[str, Moves | None]
+    changed: State
+
+
+@attrs.frozen(eq=False)
+class _Left:
+    """How a group goes on the values at its node."""
+
+    trial: Trial
+    ways: tuple[_Way, ...]
+
+
+#: a group at fixed limits, how it goes by what it touches, and the memory it touches
+_Touched: TypeAlias = tuple[Asked, dict[tuple[object, ...], _Left], tuple[str, ...]]
+
+
 class Flow:
     """The analysis of one model; what was tried is remembered between settings."""
 
@@ -76,6 +98,8 @@ class Flow:
         self._writes: dict[tuple[str, int], Write] = {}
         self._used: dict[int, tuple[str, ...]] = {}
         self.remembered: dict[tuple[object, ...], Moves | None] = {}
+        self.left: dict[tuple[object, ...], dict[tuple[object, ...], _Left]] = {}
+        self.domains: dict[Domain, Domain] = {}
         blurred = any(arc.action is None for arc in model.arcs)
         written = {each.name for arc in model.arcs for each in arc.action or ()}
         # Shared memory of the outermost machine is written by whoever nests it.
@@ -145,11 +169,12 @@ class _Run:
         self.model = flow.model
         self.configuration = configuration
         self.limits = configuration.limits
-        self.domains = {name: self.domain(name) for name in self.model.memory}
+        domains = {name: self.domain(name) for name in self.model.memory}
+        self.domains = {n: flow.domains.setdefault(d, d) for n, d in domains.items()}
         self.states: dict[str, State] = {}
         self.changes: dict[str, int] = {}
         self.waiting: dict[str, None] = {}
-        self.groups: dict[Group, Asked] = {}
+        self.touched: dict[Group, _Touched] = {}
         self.writes: dict[int, Write] = {}
 
     def domain(self, name: str) -> Domain:
@@ -190,25 +215,45 @@ class _Run:
             del self.waiting[node]
             for group in self.model.groups.get(node, ()):
                 state = self.states[node]
-                trial = self.trial(group, state)
-                for i in trial.taken:
-                    target = group.arcs[i].target
-                    if target is not None:
-                        self.arrive(target, self.after(group.arcs[i], i, trial, state))
+                for way in self.left(group, state).ways:
+                    if way.arc.target is not None:
+                        self.arrive(way.arc.target, state | way.changed)
         trials: dict[Group, Trial] = {}
-        moves: dict[Arc, dict[str, Moves | None]] = {}
+        moves: dict[Arc, Mapping[str, Moves | None]] = {}
         for node, state in self.states.items():
             for group in self.model.groups.get(node, ()):
-                trial = trials[group] = self.trial(group, state)
-                for i, combinations in trial.taken.items():
-                    arc = group.arcs[i]
-                    moves[arc] = self.moves(arc, combinations, state)
+                left = self.left(group, state)
+                trials[group] = left.trial
+                moves |= {way.arc: way.moves for way in left.ways}
         return Landscape(self.configuration, self.states, trials, self.domains, moves)
 
-    def trial(self, group: Group, state: State) -> Trial:
-        if group not in self.groups:
-            self.groups[group] = self.flow.asked(group, self.limits)
-        return self.flow.trial(self.groups[group], state, self.domains)
+    def left(self, group: Group, state: State) -> _Left:
+        """Return how a node is left; few settings differ in what its rows touch."""
+        if group not in self.touched:
+            self.touched[group] = self.touches(group)
+        asked, known, touched = self.touched[group]
+        values = tuple(map(state.get, touched))
+        if values not in known:
+            trial = self.flow.trial(asked, state, self.domains)
+            ways = [self.way(group.arcs[i], i, trial, state) for i in trial.taken]
+            known[values] = _Left(trial, tuple(ways))
+        return known[values]
+
+    def touches(self, group: Group) -> _Touched:
+        """Return a group at these limits, what is known of it, and what it touches."""
+        asked = self.flow.asked(group, self.limits)
+        names = set(asked.names)
+        writes: list[Write] = []
+        for arc in group.arcs:
+            names |= arc.fresh.keys()
+            if arc.action is None:
+                names |= set(arc.site.names.values())
+            writes += [self.written(each) for each in arc.action or ()]
+        touched = tuple(sorted(names.union(*(each.needed for each in writes))))
+        # What is named by its id is kept alive by this flow.
+        domains = [id(self.domains[name]) for name in touched]
+        key = (asked, *map(id, writes), *domains)
+        return asked, self.flow.left.setdefault(key, {}), touched
 
     def arrive(self, node: str, state: State) -> None:
         here = self.states.get(node)
@@ -216,7 +261,9 @@ class _Run:
             self.states[node] = state
             self.waiting[node] = None
             return
-        grown = {n: v for n, v in state.items() if not v <= here[n]}
+        grown = {
+            n: v for n, v in state.items() if v is not here[n] and not v <= here[n]
+        }
         if not grown:
             return
         self.changes[node] = self.changes.get(node, 0) + 1
@@ -232,21 +279,22 @@ class _Run:
         self.states[node] = joined
         self.waiting[node] = None
 
-    def after(self, arc: Arc, i: int, trial: Trial, state: State) -> State:
-        """Return the values after a row is taken."""
-        after = dict(state)
+    def way(self, arc: Arc, i: int, trial: Trial, state: State) -> _Way:
+        """Return what a row does, and the values that it changes."""
+        moves = self.moves(arc, trial.taken[i], state)
+        after: State = {}
         if arc.action is None:
             for name in arc.site.names.values():
                 every = self.domains[name].values
-                if every is not None and name in after:
+                if every is not None and name in state:
                     after[name] = every
-            return after | self.fresh(arc)
-        after |= {n: met for n, met in trial.met[i].items() if n in after}
-        for name, pairs in self.moves(arc, trial.taken[i], state).items():
+            return _Way(arc, moves, after | self.fresh(arc))
+        after |= {n: met for n, met in trial.met[i].items() if n in state}
+        for name, pairs in moves.items():
             every = self.domains[name].values
-            if every is not None and name in after:
+            if every is not None and name in state:
                 after[name] = frozenset(new for _, new in pairs or ()) or every
-        return after | self.fresh(arc)
+        return _Way(arc, moves, after | self.fresh(arc))
 
     def fresh(self, arc: Arc) -> State:
         return {

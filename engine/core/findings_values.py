@@ -95,9 +95,7 @@ def compiled(node: Node) -> Reader:  # noqa: PLR0911 - one case a node
             inner = compiled(item)
             return lambda env: not inner(env)
         case Bool(op, items):
-            parts = [compiled(item) for item in items]
-            join = all if op == "and" else any
-            return lambda env: join(part(env) for part in parts)
+            return _joined([compiled(item) for item in items], until=op == "or")
         case Extreme(op, items):
             parts = [compiled(item) for item in items]
             pick = cast("Callable[..., object]", min if op == "min" else max)
@@ -106,7 +104,23 @@ def compiled(node: Node) -> Reader:  # noqa: PLR0911 - one case a node
             return lambda _: True
 
 
+def _joined(parts: list[Reader], *, until: bool) -> Reader:
+    """Return what asks one part after the other until one of them decides."""
+
+    def read(env: Env) -> bool:
+        for part in parts:
+            if bool(part(env)) is until:
+                return until
+        return not until
+
+    return read
+
+
 def _binary(combine: Callable[..., object], left: Node, right: Node) -> Reader:
+    if isinstance(left, Name) and isinstance(right, Const):
+        name, value = left.id, right.value
+        constant = math.inf if value is UNLIMITED else value
+        return lambda env: combine(env[name], constant)
     one, two = compiled(left), compiled(right)
     return lambda env: combine(one(env), two(env))
 
