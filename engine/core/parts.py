@@ -56,7 +56,7 @@ def is_name(instance: object, attribute: "attrs.Attribute[str]", value: str) -> 
     """
     kind = type(instance).__name__.lower()
     problem = ""
-    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - files
         problem = f"its {attribute.name} must be a string, not {value!r:.60}"
     elif len(value) > _MAX_NAME or not _NAME.fullmatch(value):
         problem = f"{value[:40]!r} is no {attribute.name}"

@@ -19,6 +19,7 @@ from unspiral.engine.core.language.tree import (
     Name,
     Node,
     Not,
+    Ordering,
     Unlimited,
     Value,
 )
@@ -45,7 +46,22 @@ __all__ = [
 _KEPT = 50_000  # trees whose names and simple form are remembered
 TRUE = Const(value=True)
 FALSE = Const(value=False)
-_NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_NEGATED: Mapping[Ordering, Ordering] = {
+    "==": "!=",
+    "!=": "==",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
+_MIRRORED: Mapping[Ordering, Ordering] = {
+    "==": "==",
+    "!=": "!=",
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+}
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -257,7 +273,7 @@ def _fold_not(item: Node) -> Node:
         case Not(inner):
             return inner
         case Compare(op, left, right):
-            return Compare(_NEGATED[op], left, right)  # type: ignore[arg-type]
+            return Compare(_NEGATED[op], left, right)
         case Bool(op, items):
             join = disjunction if op == "and" else conjunction
             return join(*(_fold_not(inner) for inner in items))
@@ -280,8 +296,7 @@ def _fold_compare(node: Compare) -> Node:
                 return Const(value=op in {">", ">=", "!="})
             if isinstance(value, bool) and op in {"==", "!="}:
                 return other if value == (op == "==") else fold(Not(other))
-            mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(op, op)
-            return Compare(mirrored, other, Const(value))  # type: ignore[arg-type]
+            return Compare(_MIRRORED[op], other, Const(value))
         case Compare(op, other, Const(value)):
             if value is UNLIMITED:
                 return Const(value=op in {"<", "<=", "!="})
