@@ -111,8 +111,10 @@ class _Inspection:
         for arc in landscape.taken:
             self._raises(arc, setting)
         for each in unbudgeted(landscape, lambda n: self.flow.at(n, setting.limits)):
-            problem = f"it can recur for ever without progress ({setting.label})"
-            self.once("unbudgeted", f"row {each.arc.name}", problem, each.cause)
+            place = f"row {each.arc.name}"
+            if ("unbudgeted", place) not in self.filed:  # a cause takes long to find
+                problem = f"it can recur for ever without progress ({setting.label})"
+                self.once("unbudgeted", place, problem, each.cause)
 
     def _domains(self, setting: Configuration) -> None:
         """File counters that do not start in their domain."""
