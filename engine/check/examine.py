@@ -225,7 +225,7 @@ class Examination:
         return Bounds(
             model_calls_between_progress=None if between is None else between.value,
             model_calls_per_run=None if per_run is None else per_run.total,
-            per_reason=self.per_reason(result, apart),
+            per_reason=self.per_reason(apart),
             witness=None if between is None else self.witness(result, between, per_run),
             formula=self.formula(result, per_run),
         )
@@ -239,9 +239,7 @@ class Examination:
             return None
         return WorstRun(segments, MODEL_CALLS, result.quotient.rounds)
 
-    def per_reason(
-        self, result: Result, segments: Segments
-    ) -> Mapping[str, int | None]:
+    def per_reason(self, segments: Segments) -> Mapping[str, int | None]:
         """Return the most uses of each continue reason in a segment."""
         found: dict[str, int | None] = {}
         for reason in dict.fromkeys(r.reason for r in self.table.rows if r.reason):
