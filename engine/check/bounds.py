@@ -1,8 +1,9 @@
 """Worst cases: max-plus sums over the acyclic rest of the graph.
 
 Without death spirals the edges without progress form no cycle that costs anything.
-States on a common cycle are drawn together; then the most that can be spent from a state
-until the next progress event is a longest path.
+States on a common cycle are drawn together; then the most that can be spent from a
+state until the next progress event is a longest path.
+
 A whole run is a chain of segments between edges that raise a bounded counter (`turn`),
 at most as many as that counter allows; as soon as one more segment adds the same
 everywhere, the sum is known for every value of that counter's limit.
