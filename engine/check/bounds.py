@@ -23,7 +23,7 @@ __all__ = ["Knot", "Segments", "WorstCase", "WorstRun", "segments_of"]
 
 _MINUS = np.int64(-(2**60))  # less than any sum
 _MAX_ROUNDS = 100_000
-_MAX_RUN = 200_000  # edges of a witness
+_MAX_RUN = 20_000  # edges, or cuts, of a run that is still written out
 
 
 @attrs.frozen(eq=False)
@@ -288,7 +288,7 @@ class WorstRun:
         total: the most.
         slope: by how much one more cut raises it once that is the same for ever, or
             None if it was not found to be.
-        edges: the edges of a run that attains it.
+        edges: the edges of a run that attains it, or None if they are too many.
     """
 
     def __init__(self, segments: Segments, name: str, rounds: int) -> None:
@@ -300,7 +300,7 @@ class WorstRun:
         level = rounds if self.slope is not None else len(self.levels) - 1
         self.total, path = self._walk(level)
         knot = segments.knot
-        self.edges = knot.written_out(knot.whole.start, path)
+        self.edges = None if path is None else knot.written_out(knot.whole.start, path)
 
     def _levels(self, rounds: int) -> tuple[list[Ints], int | None]:
         """Return the values with at most 0, 1, ... cuts, until they rise evenly.
@@ -338,29 +338,31 @@ class WorstRun:
         after = np.unique(self.graph.targets[self.segments.cuts])
         return after[can[after]]
 
-    def _walk(self, level: int) -> tuple[int, tuple[int, ...]]:
+    def _walk(self, level: int) -> tuple[int, tuple[int, ...] | None]:
+        """Return the most with so many cuts, and the edges of a run that spends it."""
         run: list[int] = []
         state = self.graph.start
-        total: int | None = None
+        value, later = self._values(level)
+        total = int(value[state])
+        if level > _MAX_RUN:
+            return total, None
         while True:
-            value, later = self._values(level, state)
-            total = int(value[state]) if total is None else total
             part = _follow(self.segments, self.weights, state, value, later)
             run += part
-            if not part or not self.segments.cutting[part[-1]] or len(run) > _MAX_RUN:
+            if len(run) > _MAX_RUN:
+                return total, None
+            if not part or not self.segments.cutting[part[-1]]:
                 return total, tuple(run)
             state = int(self.graph.targets[part[-1]])
             level -= 1
+            far = level >= len(self.levels) and np.isin(state, self.hubs)
+            value, later = self._steady if far else self._values(level)
 
-    def _values(self, level: int, state: int) -> tuple[Ints, Ints | None]:
+    def _values(self, level: int) -> tuple[Ints, Ints | None]:
         """Return the values with so many cuts to come, and those after the next."""
-        known = len(self.levels) - 1
-        if level <= known:
-            later = self.levels[level - 1] if level else None
-            return self.levels[level], later
-        if np.isin(state, self.hubs):
-            return self._steady
-        later = self._shifted(level - 1 - known)
+        if level < len(self.levels):
+            return self.levels[level], self.levels[level - 1] if level else None
+        later = self._shifted(level - len(self.levels))
         return self.segments.onwards(self.weights, later, stop=True), later
 
     def _shifted(self, more: int) -> Ints:

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 
 import attrs
 
+from unspiral.engine.check.feasible import Word, satisfiable
 from unspiral.engine.check.reduce import NOTHING
-from unspiral.engine.check.system import Edge, System, Word, satisfiable
+from unspiral.engine.check.system import Edge, System
 from unspiral.engine.core.language import (
     FALSE,
     Assign,

@@ -58,6 +58,7 @@ class Examination:
         self.full = full
         self.table = search.table
         self.notes: list[str] = []
+        self.too_long = False
 
     def verdict(self) -> Verdict:
         """Return the answer, without certificate, laws and findings."""
@@ -95,10 +96,14 @@ class Examination:
     def exact(self, bounds: Bounds) -> bool:
         """Tell whether a run with the worst case was replayed, if there is one."""
         endless = bounds.model_calls_between_progress is None
-        return endless or bounds.witness is not None
+        return endless or self.too_long or bounds.witness is not None
 
     def remarks(self, bounds: Bounds) -> tuple[str, ...]:
         """Return what a reader of the worst cases must know."""
+        if self.too_long:
+            return (
+                "the worst case was not replayed: a run that attains it is too long",
+            )
         if self.exact(bounds):
             return ()
         return (
@@ -252,12 +257,13 @@ class Examination:
         self, result: Result, between: WorstCase, per_run: WorstRun | None
     ) -> Lasso | None:
         """Return the steps of a run that attains the worst case, if they lift."""
-        if per_run is not None:
+        self.too_long = per_run is not None and per_run.edges is None
+        if per_run is not None and per_run.edges is not None:
             lasso, wanted = result.lift(Path(per_run.edges), dear=True), per_run.total
         else:
             stem = shortest_path(result.graph, between.start)
             lasso, wanted = None, between.value
-            if stem is not None:
+            if stem is not None and per_run is None:
                 lasso = result.lift_segment(stem, between.edges)
         spent = lasso.cost.get(MODEL_CALLS, 0) if lasso is not None else -1
         if spent < wanted:

@@ -11,13 +11,12 @@ from typing import TypeAlias
 
 import attrs
 
+from unspiral.engine.check.feasible import Word, satisfiable
 from unspiral.engine.check.system import (
     FAULT,
     OBSERVER,
     Edge,
     System,
-    Word,
-    satisfiable,
 )
 from unspiral.engine.core.language import (
     FALSE,

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 import attrs
 
-from unspiral.engine.check.system import Edge, System, Word, satisfiable
+from unspiral.engine.check.feasible import Word, satisfiable
+from unspiral.engine.check.system import Edge, System
 from unspiral.engine.core.language import (
     Arith,
     Assign,

@@ -7,26 +7,22 @@ choices have become small integers, and whatever may go wrong has become an edge
 functions from systems to systems. This module knows tables and no search.
 """
 
-import functools
-import itertools
 from collections.abc import Iterable, Mapping
 
 import attrs
 
+from unspiral.engine.check.feasible import Word, satisfiable
 from unspiral.engine.check.interval import ENDLESS, interval
 from unspiral.engine.core.language import (
     FALSE,
     Assign,
-    Bool,
     Compare,
     Const,
     Node,
     conjunction,
     disjunction,
     encode,
-    names,
     negation,
-    python,
 )
 from unspiral.engine.core.table import Row, Table
 
@@ -38,7 +34,6 @@ __all__ = [
     "Edge",
     "System",
     "Word",
-    "satisfiable",
     "system_of",
 ]
 
@@ -46,24 +41,6 @@ FAULT = "!"  #: first character of the pseudo-terminals that stand for faults
 MODEL_CALLS = "model_calls"
 REASON = "reason:"  #: what the uses of a continue reason are counted under
 OBSERVER = "law.state"  #: the variable that holds the state of a law's observer
-_MAX_COMBINATIONS = 20_000
-_KEPT = 50_000  # conditions that were tried and are remembered
-
-
-@attrs.frozen
-class Word:
-    """One variable as an integer in `low..high`; `high` None if nothing bounds it."""
-
-    name: str
-    low: int
-    high: int | None
-    initial: int
-    flag: bool = False
-
-    @property
-    def size(self) -> int:
-        """Return how many values there are, 0 for no end of them."""
-        return 0 if self.high is None else self.high - self.low + 1
 
 
 @attrs.frozen(eq=False)
@@ -257,47 +234,3 @@ def _stuck(phase: str, event: str | None, enabled: Node) -> Edge:
         progress=False,
         reason="",
     )
-
-
-def satisfiable(condition: Node, words: Iterable[Word]) -> bool:
-    """Tell whether some memory fulfils a condition; True if that is too many to try."""
-    if isinstance(condition, Const):
-        return bool(condition.value)
-    domains = {word.name: word for word in words}
-    return all(
-        _tried(part, tuple(domains[name] for name in sorted(names(part))))
-        for part in _apart(condition)
-    )
-
-
-def _apart(condition: Node) -> Iterable[Node]:
-    """Split a conjunction into conditions that share no variable."""
-    if not (isinstance(condition, Bool) and condition.op == "and"):
-        return (condition,)
-    parts: list[tuple[frozenset[str], list[Node]]] = []
-    for item in condition.items:
-        read, joined = names(item), [item]
-        for part in [part for part in parts if part[0] & read]:
-            parts.remove(part)
-            read, joined = read | part[0], part[1] + joined
-        parts.append((read, joined))
-    return [
-        Bool("and", tuple(joined)) if len(joined) > 1 else joined[0]
-        for _, joined in parts
-    ]
-
-
-@functools.lru_cache(maxsize=_KEPT)
-def _tried(condition: Node, used: tuple[Word, ...]) -> bool:
-    if isinstance(condition, Const):
-        return bool(condition.value)
-    total = 1
-    for word in used:
-        total *= word.size
-    if not 0 < total <= _MAX_COMBINATIONS:
-        return True
-    local = {word.name: f"m[{i}]" for i, word in enumerate(used)}
-    # Emitted from a whitelisted tree, as in `core.step`.
-    test = eval(f"lambda m: {python(condition, local)}", {})  # noqa: S307
-    domains = [range(word.low, (word.high or 0) + 1) for word in used]
-    return any(test(memory) for memory in itertools.product(*domains))

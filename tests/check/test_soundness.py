@@ -6,8 +6,10 @@ import pytest
 from unspiral.engine.check import Outcome, check_law, check_table
 from unspiral.engine.core.declare import (
     Counter,
+    Event,
     Flag,
     Law,
+    Limit,
     Machine,
     Phase,
     Terminal,
@@ -133,3 +135,61 @@ def test_an_obligation_that_is_met_and_opened_again_is_not_open_for_ever() -> No
 def test_a_cost_is_a_whole_number_that_is_not_negative(amount: object) -> None:
     with pytest.raises(BadDeclaration, match="is no cost"):
         Phase("p", ["x"], cost={"model_calls": amount})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("cap", [5, 70, 20_001, 10**9])
+def test_the_verdict_and_the_bound_hold_for_a_limit_of_any_size(cap: int) -> None:
+    machine = Machine(
+        "turns",
+        phases=[Phase("call", ["work", "end"], cost={"model_calls": 1})],
+        terminals=[Terminal("done"), Terminal("too_many", "limit")],
+        memory=[Counter("turn", "max_turns", low=1)],
+        limits=[Limit("max_turns", 5)],
+        transitions=[
+            Transition("call", "too_many", "work", "turn + 1 > max_turns"),
+            Transition(
+                "call",
+                "call",
+                "work",
+                "otherwise",
+                "turn += 1",
+                reason="next_turn",
+                progress=True,
+            ),
+            Transition("call", "done", "end"),
+        ],
+    )
+
+    verdict = check_table(compile_table(machine, limits={"max_turns": cap}))
+
+    assert verdict.verdict is Outcome.PROVED
+    assert verdict.bounds is not None
+    assert verdict.bounds.model_calls_per_run == cap
+    assert verdict.states < 10
+
+
+def test_what_lies_behind_a_free_cycle_counts_in_the_worst_case() -> None:
+    machine = Machine(
+        "toggle",
+        phases=[
+            Phase("s", ["on", "off", Event("go", available="f")]),
+            Phase("call", ["end"], cost={"model_calls": 3}),
+        ],
+        terminals=[Terminal("done")],
+        memory=[Flag("f")],
+        transitions=[
+            Transition("s", "s", "on", action="f = True", reason="on"),
+            Transition("s", "s", "off", action="f = False", reason="off"),
+            Transition("s", "call", "go"),
+            Transition("call", "done", "end"),
+        ],
+    )
+
+    verdict = check_table(compile_table(machine))
+
+    assert verdict.verdict is Outcome.PROVED
+    assert verdict.bounds is not None
+    assert verdict.bounds.model_calls_between_progress == 3
+    assert dict(verdict.bounds.per_reason) == {"on": None, "off": None}
+    assert verdict.bounds.witness is not None
+    assert verdict.bounds.witness.cost == {"model_calls": 3}
