@@ -338,10 +338,6 @@ def small(**changes: object) -> Machine:
     return Machine("small", [Phase("only")], [Terminal("end")], [row])
 
 
-def with_limit(number: int) -> Machine:
-    return attrs.evolve(small(), limits=(Limit("most", number),))
-
-
 def nested(levels: int) -> Machine:
     machine = small()
     for _ in range(levels):
@@ -353,9 +349,11 @@ UNWRITABLE = {
     "two thousand machines, each in the next": nested(2_000),
     "two hundred machines, each in the next": nested(200),
     "a text that is no UTF-8": small(doc="\ud800"),
-    "a number that no file may hold": with_limit(10**20),
+    "a number that no file may hold": attrs.evolve(
+        small(), limits=[Limit("n", 10**20)]
+    ),
     "a name of a row that is too long": small(name=BIG),
-    "a number of 5,000 digits": with_limit(10**5_000),
+    "a number of 5,000 digits": attrs.evolve(small(), limits=[Limit("n", 10**5_000)]),
 }
 
 
