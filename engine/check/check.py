@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from unspiral.engine.check.examine import Examination
-from unspiral.engine.check.explore import DEFAULT_MEMORY, Progress
+from unspiral.engine.check.explore import DEFAULT_MEMORY, INTERRUPTED, Cut, Progress
 from unspiral.engine.check.laws import law_verdict
 from unspiral.engine.check.ranking import find_certificate
 from unspiral.engine.check.search import Search
@@ -54,7 +54,8 @@ def check(  # noqa: PLR0913 - every argument is one switch of the command line
     table = compile_table(machine, edition, limits, assumptions)
     verdict = check_table(table, full=full, laws=laws, memory=memory, progress=progress)
     seconds = time.perf_counter() - begin
-    return attrs.evolve(verdict, findings=validate(machine), seconds=seconds)
+    findings = () if verdict.interrupted else validate(machine)
+    return attrs.evolve(verdict, findings=findings, seconds=seconds)
 
 
 def check_table(
@@ -65,18 +66,53 @@ def check_table(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Check a compiled table; see `check`. Findings are not looked for."""
+    """Check a compiled table; see `check`. Findings are not looked for.
+
+    Ctrl-C ends it with what is known by then; the rest is UNDETERMINED.
+    """
     begin = time.perf_counter()
     search = Search(table, memory, progress)
-    verdict = Examination(search, full=full).verdict()
-    if verdict.verdict is Outcome.PROVED:
-        certificate = find_certificate(table)
-        basis = "certificate and exact search" if certificate else "exact search"
-        verdict = attrs.evolve(verdict, certificate=certificate, basis=basis)
+    verdict = _examined(search, full=full)
     if laws and not verdict.interrupted:
-        answers = tuple(law_verdict(search, law) for law in table.machine.laws)
-        verdict = attrs.evolve(verdict, laws=answers)
+        verdict = _with_laws(search, verdict)
     return attrs.evolve(verdict, seconds=time.perf_counter() - begin)
+
+
+def _examined(search: Search, *, full: bool) -> Verdict:
+    examination = Examination(search, full=full)
+    try:
+        verdict = examination.verdict()
+        if verdict.verdict is not Outcome.PROVED:
+            return verdict
+        certificate = find_certificate(search.table)
+    except KeyboardInterrupt:
+        cut = Cut(INTERRUPTED, search.states)
+        return examination.undetermined(cut, transitions=0)
+    basis = "certificate and exact search" if certificate else "exact search"
+    return attrs.evolve(verdict, certificate=certificate, basis=basis)
+
+
+def _with_laws(search: Search, verdict: Verdict) -> Verdict:
+    answers: list[LawVerdict] = []
+    interrupted = False
+    for law in search.table.machine.laws:
+        try:
+            answers.append(
+                LawVerdict(law.name, Outcome.UNDETERMINED)
+                if interrupted
+                else law_verdict(search, law)
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+            answers.append(LawVerdict(law.name, Outcome.UNDETERMINED))
+    done = sum(each.verdict is not Outcome.UNDETERMINED for each in answers)
+    note = f"interrupted after {done} of {len(answers)} laws"
+    return attrs.evolve(
+        verdict,
+        laws=tuple(answers),
+        interrupted=interrupted,
+        notes=(*verdict.notes, note) if interrupted else verdict.notes,
+    )
 
 
 def check_law(table: Table, law: Law, memory: int = DEFAULT_MEMORY) -> LawVerdict:

@@ -13,7 +13,7 @@ import numpy as np
 
 from unspiral.engine.check.bounds import Segments, WorstCase, WorstRun, segments_of
 from unspiral.engine.check.cycles import Path, lassos, shortest_path
-from unspiral.engine.check.explore import Cut, Exploration, explore
+from unspiral.engine.check.explore import INTERRUPTED, Cut, Exploration, explore
 from unspiral.engine.check.reduce import Quotient, fold_constants, undropped
 from unspiral.engine.check.search import Result, Search
 from unspiral.engine.check.system import FAULT, MODEL_CALLS, REASON
@@ -121,7 +121,7 @@ class Examination:
             seconds=0.0,
             basis="none",
             notes=(*self.notes, note),
-            interrupted=cut.reason == "interrupted",
+            interrupted=cut.reason == INTERRUPTED,
         )
 
     @functools.cached_property
@@ -146,7 +146,7 @@ class Examination:
         """
         result = self.search.reduced(self.search.system, drop=True)
         faults = None if result.cut else self.faults(result)
-        if faults is None and not (result.cut and result.cut.reason == "interrupted"):
+        if faults is None and not (result.cut and result.cut.reason == INTERRUPTED):
             self.notes.append("the quotient was too coarse: searched without it")
             result = self.search.reduced(self.search.system, drop=False)
             faults = None if result.cut else self.faults(result)

@@ -18,12 +18,14 @@ from unspiral.engine.check.layout import Layout, UnboundedError, layout_of
 from unspiral.engine.check.reduce import NOTHING
 from unspiral.engine.check.system import Edge, System
 
-__all__ = ["DEFAULT_MEMORY", "Cut", "Exploration", "Progress", "explore"]
+__all__ = ["DEFAULT_MEMORY", "INTERRUPTED", "Cut", "Exploration", "Progress", "explore"]
 
 Ranks: TypeAlias = npt.NDArray[Any]
 Progress: TypeAlias = Callable[[int, int], None]
+INTERRUPTED = "interrupted"  #: the reason of a cut by ctrl-C
 DEFAULT_MEMORY = 4 * 2**30  #: bytes for marks and edges, unless the caller says more
 _CHUNK = 1 << 16
+_MAX_ROUNDS = 50_000  # one by one: a search that long does not come to an end
 _BYTES_AN_EDGE = 24
 
 
@@ -141,8 +143,16 @@ class _Search:
         rank = _rank(start, {w.name: w.initial for w in self.system.words})
         self.arrive(self.system.initial, np.array([rank], self.dtype), unique=True)
         cut = None
+        rounds = 0
         try:
             while any(self.waiting.values()):
+                rounds += 1
+                if rounds > _MAX_ROUNDS:
+                    reason = (
+                        f"more than {_MAX_ROUNDS:,} rounds; a counter goes that far"
+                    )
+                    cut = Cut(reason, self.states)
+                    break
                 for phase in self.layouts:
                     if self.waiting[phase]:
                         self.sweep(phase)
@@ -153,7 +163,7 @@ class _Search:
                     cut = Cut(reason, self.states)
                     break
         except KeyboardInterrupt:
-            cut = Cut("interrupted", self.states)
+            cut = Cut(INTERRUPTED, self.states)
         return self.result(cut)
 
     def waiting_states(self) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unspiral.engine.check.cycles import Path, lassos, shortest_path
+from unspiral.engine.check.explore import INTERRUPTED
 from unspiral.engine.check.graph import Bools, Graph
 from unspiral.engine.check.product import BROKEN, product
 from unspiral.engine.check.reduce import NOTHING
@@ -28,6 +29,7 @@ def law_verdict(search: Search, law: Law) -> LawVerdict:
 
     Raises:
         DeclarationError: a condition that cannot be read.
+        KeyboardInterrupt: a person cut the search.
     """
     observer = compile_law(law, search.table)
     system = product(search.system, observer, search.table)
@@ -39,6 +41,8 @@ def law_verdict(search: Search, law: Law) -> LawVerdict:
         named = observer.names | own
         result = search.reduced(system, drop=drop, keep=keep, named=named)
         if result.cut is not None:
+            if result.cut.reason == INTERRUPTED:
+                raise KeyboardInterrupt
             return LawVerdict(law.name, Outcome.UNDETERMINED)
         paths = list(_broken(result, observer))
         if not paths:

@@ -91,9 +91,16 @@ class Search:
     def __init__(self, table: Table, memory: int, progress: Progress | None) -> None:
         self.table = table
         self.memory = memory
-        self.progress = progress
+        self._progress = progress
+        self.states = 0  # of the search under way, or the last one
         self.system = system_of(table)
         self.regions = regions_of(table.machine)
+
+    def progress(self, states: int, waiting: int) -> None:
+        """Take note of how far a search is, and tell it on."""
+        self.states = states
+        if self._progress is not None:
+            self._progress(states, waiting)
 
     def reduced(
         self,

@@ -1,5 +1,6 @@
 """What the examination finds in small machines whose answer one can see."""
 
+import attrs
 import pytest
 
 from unspiral.engine.check import Outcome, check, check_readings, check_table
@@ -9,6 +10,7 @@ from unspiral.engine.core.declare import (
     Counter,
     Event,
     Flag,
+    Law,
     Limit,
     Machine,
     Phase,
@@ -168,6 +170,43 @@ def test_ctrl_c_in_a_search_ends_it_with_what_was_found() -> None:
 
     assert verdict.interrupted
     assert verdict.verdict is Outcome.UNDETERMINED
+
+
+def test_ctrl_c_among_the_laws_keeps_the_verdict_and_leaves_the_rest_open() -> None:
+    calls = 0
+
+    def interrupt(states: int, waiting: int) -> None:
+        nonlocal calls
+        del states, waiting
+        calls += 1
+        if calls > 8:
+            raise KeyboardInterrupt
+
+    again = Transition("call", "call", "again", "n < cap", "n += 1", reason="again")
+    stop = Transition("call", "done", "again", "otherwise")
+    back = Transition("think", "done", "back")
+    machine = loop(again, stop, ASK, END, back, OUT, memory=(Counter("n", "cap"),))
+    few = Law("few", "bounded", "reason == 'again'", at_most="cap")
+    laws = [attrs.evolve(few, name=f"few{i}") for i in range(9)]
+
+    verdict = check(attrs.evolve(machine, laws=laws), progress=interrupt)
+
+    assert verdict.interrupted
+    assert verdict.verdict is Outcome.PROVED
+    assert [law.verdict for law in verdict.laws][-1] is Outcome.UNDETERMINED
+    assert verdict.notes[-1].startswith("interrupted after ")
+
+
+def test_a_chain_that_is_walked_one_by_one_is_cut_and_not_endless() -> None:
+    again = Transition("call", "call", "again", "n < cap", "n += 1")
+    stop = Transition("call", "done", "again", "otherwise")
+    back = Transition("think", "done", "back")
+    machine = loop(again, stop, ASK, END, back, OUT, memory=(Counter("n", "cap"),))
+
+    verdict = check_table(compile_table(machine, limits={"cap": 10**9}))
+
+    assert verdict.verdict is Outcome.UNDETERMINED
+    assert "50,000 rounds" in verdict.notes[-1]
 
 
 def test_readings_are_checked_alone_and_in_pairs() -> None:
