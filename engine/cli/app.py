@@ -81,6 +81,10 @@ class Commands(click.Group):
         except UnspiralError as error:
             _complain(str(error))
             code = BAD
+        except OSError as error:
+            # Our own files end in a FileProblem: this is the output of click's help.
+            _complain(f"cannot write the output: {error.strerror}")
+            code = BAD
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted", "")
             code = INTERRUPTED

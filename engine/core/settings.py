@@ -30,6 +30,8 @@ def resolve(
         UnknownName: no such edition or limit.
         BadValue: a value of the wrong type, or not among the declared ones.
     """
+    if not isinstance(limits, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise BadValue("limits", repr(limits), "a mapping of names to values")
     declared = {limit.name: limit for limit in machine.all_limits}
     values = {name: limit.default for name, limit in declared.items()}
     editions = {each.name: each for each in machine.editions}
