@@ -136,7 +136,7 @@ def _root(name: str, node: Node, value: int) -> int | None:
 
 
 def _line(name: str, node: Node) -> tuple[int, int] | None:
-    """Return the slope and offset of an expression over one variable, if it is a line."""
+    """Return slope and offset of an expression over one variable, if it is a line."""
     match node:
         case Const(int() as value):
             return 0, int(value)
