@@ -15,7 +15,7 @@ from unspiral.engine.errors import RunError
 
 __all__ = ["lift", "replay"]
 
-_ROUNDS = 3  # rounds after which memory that can recur has done so
+_ROUNDS = 4  # rounds after which memory that can recur has done so
 
 
 def replay(
@@ -43,20 +43,20 @@ def lift(
     graph: Graph,
     path: Path,
     *,
-    counters: Iterable[str] = (),
+    dropped: Iterable[str] = (),
     dear: bool = False,
 ) -> Lasso | None:
     """Return the steps of a path, or None if the machine does not take them.
 
-    The loop is taken twice. If it can be entered again with what it left behind it can
-    be entered for ever: what conditions read is the same each time, as long as the loop
-    raises no counter that the quotient dropped (`counters`); then it is not taken.
+    A loop that can be entered again with what it left behind can be entered for ever:
+    what conditions read is the same each time. What the quotient dropped must have come
+    to recur, too, so the loop is taken until one round leaves that as it was.
 
     Args:
         table: the machine as declared.
         graph: where the path was found.
         path: the path.
-        counters: what the quotient dropped.
+        dropped: what the quotient dropped.
         dear: write out the dearest instead of the shortest way through summaries.
     """
 
@@ -70,13 +70,24 @@ def lift(
     if not path.loop:
         return Lasso(stem)
     after = stem[-1].after if stem else initial_snapshot(table)
-    once = replay(table, rows(path.loop), after)
-    if not once or replay(table, rows(path.loop), once[-1].after) is None:
+    places = [table.positions[name] for name in dropped]
+    again = rows(path.loop)
+    loop = replay(table, again, after)
+    for _ in range(_ROUNDS):
+        if not loop or not _changes(loop, places):
+            break
+        stem, loop = stem + loop, replay(table, again, loop[-1].after)
+    if not loop or _changes(loop, places):
         return None
-    places = [table.positions[name] for name in counters]
-    if any(once[-1].after.memory[i] != once[0].before.memory[i] for i in places):
+    if replay(table, again, loop[-1].after) is None:
         return None
-    return _recurring(table, stem, once)
+    return _recurring(table, stem, loop)
+
+
+def _changes(loop: tuple[Step, ...], places: list[int]) -> bool:
+    """Tell whether a round leaves some of the memory other than it was."""
+    before, after = loop[0].before.memory, loop[-1].after.memory
+    return any(before[i] != after[i] for i in places)
 
 
 def _recurring(table: Table, stem: tuple[Step, ...], loop: tuple[Step, ...]) -> Lasso:

@@ -2,7 +2,7 @@
 
 constants   a variable that no edge writes is its initial value
 slicing     a variable that no condition depends on is removed
-quotient    a counter that only progress raises is dropped; conditions on it are free
+quotient    a variable that only progress writes is dropped; conditions on it are free
 liveness    per phase, which variables can still matter
 
 Constants, slicing and liveness keep every run. The quotient may add runs, so a cycle
@@ -90,13 +90,13 @@ def slice_away(system: System, keep: frozenset[str] = NOTHING) -> System:
 
 @attrs.frozen(eq=False)
 class Quotient:
-    """A system without the counters that only progress raises.
+    """A system without the variables that only progress writes.
 
     Attributes:
         system: the smaller system.
-        dropped: the counters that were dropped.
+        dropped: the variables that were dropped.
         counted: per edge, whether it raises a dropped counter that has a greatest
-            value; such an edge is on no cycle of the machine.
+            value and is never lowered; such an edge is on no cycle of the machine.
         rounds: how many such edges a run can have at most.
         counter: the name of the only such counter, or "" if there are more or none.
     """
@@ -109,7 +109,7 @@ class Quotient:
 
 
 def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
-    """Drop every counter that only progress writes, and only raises.
+    """Drop every variable that only progress writes, but those to keep.
 
     Nobody reads what is written on the way into an end, so that does not count.
     """
@@ -117,8 +117,7 @@ def quotient(system: System, keep: frozenset[str] = NOTHING) -> Quotient:
         update.name
         for edge in system.edges
         for update in edge.updates
-        if edge.target in system.phases
-        and not (edge.progress and _raise(edge, update.name))
+        if edge.target in system.phases and not edge.progress
     }
     # What the new value of a kept variable is computed from must be kept as well.
     while True:
@@ -145,18 +144,24 @@ def undropped(system: System) -> Quotient:
 
 def _counted(system: System, taken: Quotient) -> Quotient:
     """Find the edges that raise a dropped counter with a greatest value."""
-    bounded = [word for word in taken.dropped if word.high is not None]
     raised: list[str] = []
     counted = [False] * len(system.edges)
     rounds = 0
-    for word in bounded:
+    for word in taken.dropped:
         rises = [_raise(edge, word.name) for edge in system.edges]
-        if any(rises):
-            raised.append(word.name)
-            rounds += ((word.high or 0) - word.initial) // min(filter(None, rises))
-            counted = [
-                known or rise > 0 for known, rise in zip(counted, rises, strict=True)
-            ]
+        writes = [
+            edge.target in system.phases
+            and any(u.name == word.name for u in edge.updates)
+            for edge in system.edges
+        ]
+        only = all(rise or not write for rise, write in zip(rises, writes, strict=True))
+        if word.high is None or not only or not any(rises):
+            continue
+        raised.append(word.name)
+        rounds += (word.high - word.initial) // min(filter(None, rises))
+        counted = [
+            known or rise > 0 for known, rise in zip(counted, rises, strict=True)
+        ]
     return attrs.evolve(
         taken,
         counted=tuple(counted),

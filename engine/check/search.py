@@ -62,7 +62,7 @@ class Result:
         """Return the steps of a path on the machine as declared, if it takes them."""
         names = [word.name for word in self.quotient.dropped]
         known = [name for name in names if name in self.table.positions]
-        return lift(self.table, self.graph, path, counters=known, dear=dear)
+        return lift(self.table, self.graph, path, dropped=known, dear=dear)
 
     def lift_segment(self, stem: Path, segment: tuple[int, ...]) -> Lasso | None:
         """Return a shortest way to a state as stem and a dearest segment as loop."""
