@@ -18,6 +18,7 @@ from unspiral.engine.check.verdict import LawVerdict, Outcome, Verdict
 from unspiral.engine.core.declare import Law, LimitValue, Machine
 from unspiral.engine.core.table import Table, compile_table
 from unspiral.engine.core.validate import validate
+from unspiral.engine.errors import InvalidMachine
 
 __all__ = ["check", "check_law", "check_table"]
 
@@ -47,15 +48,17 @@ def check(  # noqa: PLR0913 - every argument is one switch of the command line
         progress: called now and then with the states found and those waiting.
 
     Raises:
-        DeclarationError: the machine cannot be compiled.
+        InvalidMachine: findings that forbid to compile it.
+        DeclarationError: the machine cannot be compiled at these limits.
         UsageError: no such edition, limit or assumption, or a value not allowed.
     """
-    begin = time.perf_counter()
+    findings = validate(machine)
+    forbidding = tuple(finding for finding in findings if finding.forbids)
+    if forbidding:
+        raise InvalidMachine(machine.name, forbidding)
     table = compile_table(machine, edition, limits, assumptions)
     verdict = check_table(table, full=full, laws=laws, memory=memory, progress=progress)
-    seconds = time.perf_counter() - begin
-    findings = () if verdict.interrupted else validate(machine)
-    return attrs.evolve(verdict, findings=findings, seconds=seconds)
+    return attrs.evolve(verdict, findings=findings)
 
 
 def check_table(

@@ -19,6 +19,7 @@ from unspiral.engine.core.declare import (
 )
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.table import compile_table
+from unspiral.engine.errors import InvalidMachine
 
 
 def loop(*rows: Transition, memory: tuple[Counter | Flag, ...] = ()) -> Machine:
@@ -207,6 +208,16 @@ def test_a_chain_that_is_walked_one_by_one_is_cut_and_not_endless() -> None:
 
     assert verdict.verdict is Outcome.UNDETERMINED
     assert "50,000 rounds" in verdict.notes[-1]
+
+
+def test_a_machine_with_findings_that_forbid_it_is_refused_with_all_of_them() -> None:
+    machine = attrs.evolve(loop(ASK, END, BACK, OUT), initial="nowhere")
+    worse = machine.amend("call:end", guard="capp > 1")
+
+    with pytest.raises(InvalidMachine, match="nowhere") as caught:
+        check(worse)
+
+    assert "did you mean 'cap'" in str(caught.value)
 
 
 def test_readings_are_checked_alone_and_in_pairs() -> None:
