@@ -72,7 +72,9 @@ class Examination:
         sizes = counted or result
         bounds = self.bounds(result)
         open_ended = self.open_ended(result)
-        if result.quotient.dropped and (open_ended is None or not self.exact(bounds)):
+        if result.quotient.dropped and (
+            open_ended is None or not self.exact(bounds) or self.loose(result, bounds)
+        ):
             finer = self.search.reduced(self.search.system, drop=False)
             if finer.cut is None:
                 bounds = self.bounds(finer)
@@ -91,6 +93,30 @@ class Examination:
             out_of_range=faults.out_of_range,
             bounds=bounds,
             notes=(*self.notes, *faults.rows, *self.remarks(bounds)),
+        )
+
+    def loose(self, result: Result, bounds: Bounds) -> bool:
+        """Tell whether something has no bound only because of what was dropped.
+
+        A cycle counts when the machine as declared takes it, here as everywhere.
+        """
+        graph = result.graph
+        between = ~graph.progress
+        asked = [
+            (f"{REASON}{reason}", between)
+            for reason, most in bounds.per_reason.items()
+            if most is None
+        ]
+        if bounds.model_calls_between_progress is None:
+            asked.append((MODEL_CALLS, between))
+        elif bounds.model_calls_per_run is None:
+            asked.append((MODEL_CALLS, ~result.counted))
+        return any(
+            all(
+                result.lift(path) is None
+                for path in lassos(graph, allowed, graph.worst(name) > 0)
+            )
+            for name, allowed in asked
         )
 
     def exact(self, bounds: Bounds) -> bool:

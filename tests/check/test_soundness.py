@@ -193,3 +193,58 @@ def test_what_lies_behind_a_free_cycle_counts_in_the_worst_case() -> None:
     assert dict(verdict.bounds.per_reason) == {"on": None, "off": None}
     assert verdict.bounds.witness is not None
     assert verdict.bounds.witness.cost == {"model_calls": 3}
+
+
+def test_a_cycle_that_only_a_reduction_has_leaves_no_cost_without_a_bound() -> None:
+    machine = Machine(
+        "once",
+        phases=[
+            Phase("begin", ["go"]),
+            Phase("s", ["go", "end"]),
+            Phase("call", ["end"], cost={"model_calls": 1}),
+        ],
+        terminals=[Terminal("done")],
+        memory=[Counter("k", 3)],
+        transitions=[
+            Transition("begin", "s", "go", "k < 3", "k += 1", progress=True),
+            Transition("begin", "done", "go", "otherwise"),
+            Transition("s", "s", "go", "k >= 2", reason="again"),
+            Transition("s", "done", "go", "otherwise"),
+            Transition("s", "call", "end"),
+            Transition("call", "done", "end"),
+        ],
+    )
+
+    verdict = check_table(compile_table(machine))
+
+    assert verdict.verdict is Outcome.PROVED
+    assert verdict.bounds is not None
+    assert verdict.bounds.model_calls_per_run == 1
+    assert dict(verdict.bounds.per_reason) == {"again": 0}
+
+
+def test_a_bound_is_not_lost_to_a_free_condition_on_dropped_memory() -> None:
+    machine = Machine(
+        "free",
+        phases=[
+            Phase("begin", ["go"]),
+            Phase("s", ["idle", "ask", "stop"]),
+            Phase("call", ["back"], cost={"model_calls": 1}),
+        ],
+        terminals=[Terminal("done")],
+        memory=[Counter("k", 3)],
+        transitions=[
+            Transition("begin", "s", "go", "k < 3", "k += 1", progress=True),
+            Transition("begin", "done", "go", "otherwise"),
+            Transition("s", "s", "idle", progress=True),
+            Transition("s", "call", "ask"),
+            Transition("s", "done", "stop"),
+            Transition("call", "s", "back", "k >= 3", progress=True),
+            Transition("call", "done", "back", "k < 3"),
+        ],
+    )
+
+    verdict = check_table(compile_table(machine))
+
+    assert verdict.bounds is not None
+    assert verdict.bounds.model_calls_per_run == 1
