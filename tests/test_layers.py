@@ -20,7 +20,8 @@ NEIGHBOURS: dict[str, frozenset[str]] = {
     "engine.error_base": frozenset(),
     "engine.run_errors": frozenset({"engine.error_base"}),
     "engine.errors": frozenset({"engine.error_base", "engine.run_errors"}),
-    "engine.core": frozenset({"engine.core"}),
+    "engine.toml": frozenset({"engine.toml"}),
+    "engine.core": frozenset({"engine.core", "engine.toml"}),
     "engine.check": frozenset({"engine.core", "engine.check"}),
     "engine.check.recheck": frozenset({"engine.core", "engine.check.certificate"}),
     "engine.fuzz": frozenset(
@@ -30,7 +31,8 @@ NEIGHBOURS: dict[str, frozenset[str]] = {
     "engine.replay": frozenset({"engine.core", "engine.replay"}),
     "engine.export": frozenset({"engine.core", "engine.export"}),
     "engine.live": frozenset({"engine.core", "engine.live", "machines"}),
-    "engine.faults": frozenset({"engine.faults"}),
+    # It plays the outside world and must not share our view of it.
+    "engine.faults": frozenset({"engine.faults", "engine.toml"}),
     "engine.blackbox": frozenset({"engine.core", "engine.faults", "engine.blackbox"}),
     "engine.report": EVERYTHING,
     "engine.cli": EVERYTHING,
@@ -48,6 +50,7 @@ HOMES: dict[str, frozenset[str]] = {
     "anthropic": frozenset({"engine.live.client"}),
     "click": frozenset({"engine.cli", "engine.report"}),
     "graphviz": frozenset({"diagrams.svg"}),
+    "h11": frozenset({"engine.faults.http"}),
     "graphviz_pure": frozenset({"diagrams.svg"}),
     "httpx2": frozenset({"engine.live.client", "engine.faults.transport"}),
     "hypothesis": frozenset({"engine.fuzz", "engine.pytest_plugin"}),

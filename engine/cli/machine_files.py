@@ -12,6 +12,7 @@ from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.files import MAX_FILE, machine_from_toml, machine_to_toml
 from unspiral.engine.core.validate import validate
 from unspiral.engine.errors import FileProblem, MachineFileError, UnspiralError
+from unspiral.engine.toml.disk import read_text, reason
 from unspiral.machines import SHIPPED
 
 __all__ = ["load_machine", "save_machine"]
@@ -27,7 +28,10 @@ def load_machine(path: str | os.PathLike[str]) -> Machine:
             cannot be compiled: the gravest finding is told.
     """
     name = _shown(path)
-    machine = machine_from_toml(_read(path, name), name, SHIPPED)
+    text = read_text(
+        path, MAX_FILE, lambda problem, line: MachineFileError(name, "", problem, line)
+    )
+    machine = machine_from_toml(text, name, SHIPPED)
     forbidding = [each for each in validate(machine) if each.forbids]
     if not forbidding:
         return machine
@@ -60,46 +64,12 @@ def save_machine(machine: Machine, path: str | os.PathLike[str]) -> None:
     try:
         _replace(Path(path), data)
     except (OSError, ValueError) as error:
-        raise FileProblem(name, "written", _words(error)) from None
+        raise FileProblem(name, "written", reason(error)) from None
 
 
 def _shown(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)
     return text if len(text) <= _MAX_SHOWN else "..." + text[-_MAX_SHOWN:]
-
-
-def _words(error: OSError | ValueError) -> str:
-    said = error.strerror if isinstance(error, OSError) else str(error)
-    return (said or "unknown").lower()
-
-
-def _read(path: str | os.PathLike[str], name: str) -> str:
-    try:
-        data = _bytes(path)
-    except (OSError, ValueError) as error:
-        raise MachineFileError(
-            name, "", f"it cannot be read: {_words(error)}"
-        ) from None
-    if data is None:
-        raise MachineFileError(name, "", "it is no regular file")
-    if len(data) > MAX_FILE:
-        raise MachineFileError(name, "", f"it is longer than {MAX_FILE:,} bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise MachineFileError(name, "", "it is no UTF-8 text", line) from None
-
-
-def _bytes(path: str | os.PathLike[str]) -> bytes | None:
-    """Return at most one byte too many; None if it is a folder, pipe or device."""
-    # A pipe that nobody writes to must not hold us: it is opened, then refused.
-    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        return None
-    with os.fdopen(opened, "rb") as file:
-        return file.read(MAX_FILE + 1)
 
 
 def _replace(path: Path, data: bytes) -> None:

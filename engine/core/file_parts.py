@@ -25,9 +25,9 @@ from unspiral.engine.core.declare import (
     Terminal,
     Transition,
 )
-from unspiral.engine.core.file_fields import MAX_NUMBER, Fields
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.errors import DeclarationError, MachineFileError
+from unspiral.engine.toml.fields import MAX_NUMBER, Fields
 
 __all__ = [
     "make",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from unspiral.engine.core.declare import Machine, Phase
-from unspiral.engine.core.file_fields import Fields
 from unspiral.engine.core.file_parts import (
     make,
     read_assumption,
@@ -20,6 +19,7 @@ from unspiral.engine.core.file_parts import (
     read_terminal,
 )
 from unspiral.engine.errors import suggestion
+from unspiral.engine.toml.fields import Fields
 
 __all__ = ["read_machine"]
 

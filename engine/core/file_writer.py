@@ -28,9 +28,9 @@ from unspiral.engine.core.declare import (
     Scope,
     Transition,
 )
-from unspiral.engine.core.file_fields import MAX_NUMBER
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.errors import BadValue
+from unspiral.engine.toml.fields import MAX_NUMBER
 
 __all__ = ["write_machine"]
 

@@ -1,12 +1,12 @@
-"""One table of a machine file, read field by field and strictly.
+"""One table of a file, read field by field and strictly.
 
-Knows types and how to say what is wrong and where; not what a machine is made of.
+Knows types and how to say what is wrong and where; not what the file is about.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, TypeVar, cast
 
-from unspiral.engine.errors import MachineFileError, suggestion
+from unspiral.engine.errors import suggestion
 
 __all__ = ["MAX_ENTRIES", "MAX_NUMBER", "Fail", "Fields", "Place", "shorten"]
 
@@ -16,7 +16,7 @@ _MAX_PROBLEM = 600
 
 Place: TypeAlias = tuple[str | int, ...]
 _Word = TypeVar("_Word", bound=str)
-Fail: TypeAlias = Callable[[Place, str], MachineFileError]
+Fail: TypeAlias = Callable[[Place, str], Exception]
 
 
 def shorten(text: str, most: int) -> str:
@@ -54,7 +54,7 @@ class Fields:
         """Say that something is wrong here, or at a key below.
 
         Raises:
-            MachineFileError: always.
+            Exception: always, the error that `fail` was given to make.
         """
         raise self.failing((*self.place, *keys), shorten(problem, _MAX_PROBLEM))
 
@@ -62,7 +62,7 @@ class Fields:
         """Say that a value has the wrong type.
 
         Raises:
-            MachineFileError: always.
+            Exception: always, the error that `fail` was given to make.
         """
         self.fail(f"it must be {allowed}, not {kind_of(value)}", *keys)
 
