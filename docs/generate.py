@@ -8,13 +8,15 @@ so a test can compare what is committed with what would be written now.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docs.console import PAGES, refreshed
+from docs.fault_pages import catalogue, sdk
+from docs.markdown import code, table, text
 from unspiral.diagrams import Level, render
 from unspiral.engine.check import Attempt, Lasso, check, smallest_spirals
 from unspiral.engine.cli.pictures import overlay_of
@@ -31,41 +33,23 @@ __all__ = ["FILES", "GENERATED", "main"]
 GENERATED = Path(__file__).parent / "_generated"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a Markdown table; nothing if it has no rows."""
-    lines = [_row(row) for row in rows]
-    return [_row(head), _row(["---"] * len(head)), *lines, ""] if lines else []
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-
-def _code(text: str) -> str:
-    return f"`{text}`" if text else ""
-
-
-def _text(lines: Iterable[str]) -> bytes:
-    return ("\n".join(lines).rstrip("\n") + "\n").encode()
-
-
 def findings() -> bytes:
     """Return the table of findings."""
     rows = [
         (
-            _code(code),
+            code(name),
             "error, forbids" if kind.forbids else kind.severity,
             kind.meaning,
             kind.remedy,
         )
-        for code, kind in FINDINGS.items()
+        for name, kind in FINDINGS.items()
     ]
-    return _text(_table(("code", "kind", "what it means", "what to do"), rows))
+    return text(table(("code", "kind", "what it means", "what to do"), rows))
 
 
 def machines() -> bytes:
     """Return the page of the shipped machines."""
-    return _text(line for machine in SHIPPED.values() for line in _machine(machine))
+    return text(line for machine in SHIPPED.values() for line in _machine(machine))
 
 
 def _machine(machine: Machine) -> Iterator[str]:
@@ -73,23 +57,23 @@ def _machine(machine: Machine) -> Iterator[str]:
     if machine.source:
         yield from (f"Source: {machine.source}.", "")
     yield from (f"![{machine.name}](../_generated/machines/{machine.name}.svg)", "")
-    yield from _table(
+    yield from table(
         ("edition", "what it describes", "limits that differ"),
-        [(_code(e.name), e.doc, _settings(e.limits)) for e in machine.editions],
+        [(code(e.name), e.doc, _settings(e.limits)) for e in machine.editions],
     )
-    yield from _table(
+    yield from table(
         ("limit", "default", "what it limits", "source"),
         [
-            (_code(x.name), limit_text(x.default), _with(x.doc, x.unit), x.source)
+            (code(x.name), limit_text(x.default), _with(x.doc, x.unit), x.source)
             for x in machine.limits
             if not x.reading
         ],
     )
-    yield from _table(
+    yield from table(
         ("reading", "default", "other values", "why"),
         [
             (
-                _code(x.name),
+                code(x.name),
                 limit_text(x.default),
                 ", ".join(limit_text(value) for value in x.alternatives[1:]),
                 x.reading,
@@ -98,32 +82,32 @@ def _machine(machine: Machine) -> Iterator[str]:
             if x.reading
         ],
     )
-    yield from _table(
+    yield from table(
         ("assumption", "what it says of the environment"),
-        [(_code(a.name), a.doc) for a in machine.assumptions],
+        [(code(a.name), a.doc) for a in machine.assumptions],
     )
-    yield from _table(
+    yield from table(
         ("law", "what it says", "source"),
-        [(_code(law.name), law.doc, law.source) for law in machine.laws],
+        [(code(law.name), law.doc, law.source) for law in machine.laws],
     )
     yield from ("### Rows", "")
-    yield from _table(
+    yield from table(
         ("row", "guard", "action", "target", "reason"),
         [
             (
-                _code(row.name),
-                _code(row.guard),
-                _code(row.action),
-                _code(row.target),
-                _with(_code(row.reason), "progress" if row.progress else ""),
+                code(row.name),
+                code(row.guard),
+                code(row.action),
+                code(row.target),
+                _with(code(row.reason), "progress" if row.progress else ""),
             )
             for row in machine.rows
         ],
     )
 
 
-def _with(text: str, more: str) -> str:
-    return f"{text} ({more})" if more else text
+def _with(told: str, more: str) -> str:
+    return f"{told} ({more})" if more else told
 
 
 def _settings(limits: Mapping[str, LimitValue]) -> str:
@@ -136,19 +120,19 @@ def matrix() -> bytes:
     reasons = list(cells)
     memory = list(cells[reasons[0]])
     rows = [
-        [_code(name), *(_code(cells[reason][name]) for reason in reasons)]
+        [code(name), *(code(cells[reason][name]) for reason in reasons)]
         for name in memory
     ]
-    return _text(_table(["memory", *(_code(reason) for reason in reasons)], rows))
+    return text(table(["memory", *(code(reason) for reason in reasons)], rows))
 
 
 def moves() -> bytes:
     """Return the map from moves of the environment to rows."""
     rows = [
-        (move.text, ", ".join(map(_code, move.rows)) or "outside", move.note)
+        (move.text, ", ".join(map(code, move.rows)) or "outside", move.note)
         for move in MOVES
     ]
-    return _text(_table(("the environment's move", "rows", "how, or why not"), rows))
+    return text(table(("the environment's move", "rows", "how, or why not"), rows))
 
 
 _ACCEPTING = "stop_hooks_accept_valid_answers"
@@ -158,9 +142,9 @@ _FINITE = "staged_folds_are_finite"
 def ablations() -> bytes:
     """Return what becomes of the query loop without some of its guards."""
     told = [name for name in ABLATIONS if name not in GATES]
-    lines = _table(
+    lines = table(
         ("ablation", "what is taken away", "source"),
-        [(_code(n), ABLATIONS[n].doc, ABLATIONS[n].source) for n in told],
+        [(code(n), ABLATIONS[n].doc, ABLATIONS[n].source) for n in told],
     )
     output: dict[str, LimitValue] = {
         "max_output_recoveries": 0,
@@ -173,11 +157,11 @@ def ablations() -> bytes:
     ):
         setting = ", ".join(f"`{k} = {limit_text(v)}`" for k, v in limits.items())
         lines += [f"**{title}**{': ' if setting else ''}{setting}", ""]
-        lines += _table(
+        lines += table(
             ("without", "verdict", "the loop", "what one round costs"),
             [_attempt(each) for each in _attempts(told, edition, limits, assumptions)],
         )
-    return _text(lines)
+    return text(lines)
 
 
 _KEPT: dict[str, LimitValue] = {"override_kept": True}
@@ -199,7 +183,7 @@ def _attempts(
 
 
 def _attempt(each: Attempt) -> tuple[str, ...]:
-    names = ", ".join(map(_code, each.names)) or "nothing"
+    names = ", ".join(map(code, each.names)) or "nothing"
     verdict = each.verdict
     if not each.spirals:
         bounds = verdict.bounds
@@ -208,7 +192,7 @@ def _attempt(each: Attempt) -> tuple[str, ...]:
     lasso = verdict.spirals[0]
     edited = {edit.row for name in each.names for edit in ABLATIONS[name].edits}
     story = [
-        _code(s.row.name)
+        code(s.row.name)
         for s in lasso.loop
         if s.row.reason or s.row.name in edited or s.row.source == "call_model.request"
     ]
@@ -236,13 +220,15 @@ def _spiral(
     return drawn
 
 
-def _drawn(table: Table, lasso: Lasso, setting: str) -> bytes:
+def _drawn(drawn: Table, lasso: Lasso, setting: str) -> bytes:
     title = f"{setting}: a death spiral"
-    return render(table, "svg", level="overview", overlay=overlay_of(lasso, title))
+    return render(drawn, "svg", level="overview", overlay=overlay_of(lasso, title))
 
 
 FILES: Mapping[str, Callable[[], bytes]] = {
     "ablations.md": ablations,
+    "faults.md": catalogue,
+    "faults-sdk.md": sdk,
     "findings.md": findings,
     "machines.md": machines,
     "matrix.md": matrix,
@@ -268,7 +254,7 @@ def main(words: Sequence[str]) -> None:
     """Write what was asked for."""
     if "--consoles" in words:
         for page in PAGES:
-            page.write_text(refreshed(page), "utf-8")
+            page.writetext(refreshed(page), "utf-8")
         return
     folder = Path(words[0]) if words else GENERATED
     for name, made in FILES.items():
