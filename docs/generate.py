@@ -254,7 +254,7 @@ def main(words: Sequence[str]) -> None:
     """Write what was asked for."""
     if "--consoles" in words:
         for page in PAGES:
-            page.writetext(refreshed(page), "utf-8")
+            page.write_text(refreshed(page), "utf-8")
         return
     folder = Path(words[0]) if words else GENERATED
     for name, made in FILES.items():

@@ -5,8 +5,9 @@
         run_my_agent(base_url=server.url)
         assert len(server.journal.exchanges) < 20
 
-pytest loads this module in every run of everybody who has unspiral installed, so that it
-imports nothing until a fixture is used. When a test fails, its report shows the journal.
+pytest loads this module in every run of everybody who has unspiral installed, so that
+it imports nothing until a fixture is used. The report of a test that fails shows the
+journal.
 """
 
 import os
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
+    from unspiral.engine.faults.server import ServerThread
+
     from unspiral.engine.faults.journal import MemoryJournal
     from unspiral.engine.faults.schedule import Schedule, Step
-    from unspiral.engine.faults.server import ServerThread
     from unspiral.engine.faults.transport import FaultTransport
 
 __all__ = ["fault_server", "fault_transport"]
@@ -94,8 +96,9 @@ def _journal(node: pytest.Item) -> "MemoryJournal":
 
 
 def _schedule(what: Playable) -> "Schedule":
-    from unspiral.engine.faults.schedule import Schedule  # noqa: PLC0415 - if used
     from unspiral.engine.faults.schedule_file import load_schedule  # noqa: PLC0415 - same
+
+    from unspiral.engine.faults.schedule import Schedule  # noqa: PLC0415 - if used
 
     if isinstance(what, Schedule):
         return what
@@ -106,6 +109,7 @@ def _schedule(what: Playable) -> "Schedule":
 
 def _drawn(journal: "MemoryJournal") -> str:
     from unspiral.engine.report.journal import journal_lines  # noqa: PLC0415 - if failed
+
     from unspiral.engine.report.lines import plain  # noqa: PLC0415 - same
 
     return plain(journal_lines(journal.records))

@@ -18,6 +18,7 @@ __all__ = ["of_json", "of_request", "of_text"]
 _TEXT, _JSON = 4, 3  # characters a token
 _IMAGE, _DOCUMENT = 1_600, 2_000
 _FRAME, _TOOL = 4, 10
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def of_text(text: str) -> int:
@@ -27,7 +28,7 @@ def of_text(text: str) -> int:
 
 def of_json(value: object) -> int:
     """Return the tokens of a JSON value."""
-    return -(-len(json.dumps(value, ensure_ascii=False)) // _JSON)
+    return -(-len(_encode(value)) // _JSON)
 
 
 def of_request(body: Mapping[str, object]) -> int:
@@ -65,10 +66,8 @@ def _of_block(block: object) -> int:
         case "text" | "thinking":
             text = fields.get("text", fields.get("thinking"))
             return of_text(text) if isinstance(text, str) else 0
-        case "image":
-            return _IMAGE
-        case "document":
-            return _DOCUMENT
+        case "image" | "document" as kind:
+            return _IMAGE if kind == "image" else _DOCUMENT
         case "tool_use":
             return _FRAME + of_json(fields.get("input"))
         case "tool_result":

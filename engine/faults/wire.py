@@ -2,8 +2,8 @@
 
 The grammar of a stream (SPEC M): message_start, then for each block
 content_block_start, content_block_delta ..., content_block_stop, then message_delta
-with the stop reason and the output tokens, then message_stop. Ids are made of what they are told, so that the
-same run is answered with the same bytes everywhere.
+with the stop reason and the output tokens, then message_stop. Ids are made of what they
+are told, so that the same run is answered with the same bytes everywhere.
 """
 
 import hashlib
@@ -30,6 +30,8 @@ __all__ = [
     "message_body",
     "message_events",
 ]
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @attrs.frozen
@@ -72,7 +74,7 @@ class Said:
 
 def as_json(value: object) -> bytes:
     """Write JSON without blanks, in ASCII."""
-    return json.dumps(value, separators=(",", ":")).encode()
+    return _encode(value).encode()
 
 
 def make_id(prefix: str, *of: object) -> str:

@@ -41,7 +41,8 @@ ASKED: dict[str, Any] = {
 
 
 async def create(client: anthropic.AsyncAnthropic) -> str:
-    return told(await client.messages.create(**ASKED))
+    message: object = await client.messages.create(**ASKED)
+    return told(message)
 
 
 async def raw(client: anthropic.AsyncAnthropic) -> str:
@@ -79,7 +80,8 @@ def told(message: object) -> str:
         else str(block.type)
         for block in message.content or ()
     )
-    return f"message [{blocks}], stop {message.stop_reason}"
+    tokens = message.usage.output_tokens
+    return f"message [{blocks}], stop {message.stop_reason}, {tokens} tokens"
 
 
 def raised(error: BaseException) -> str:
@@ -145,8 +147,8 @@ def table(names: Iterable[str] = CATALOGUE) -> str:
     """Return the table as TOML."""
     lines = [
         f"# What anthropic {anthropic.__version__} makes of each fault, with its two",
-        f"# retries, a read time-out of {READ_TIMEOUT:.0f} s, and a deadline of"
-        f" {DEADLINE:.0f} s around it all.",
+        f"# retries, a read time-out of {READ_TIMEOUT:.0f} s, and a deadline of",
+        f"# {DEADLINE:.0f} s around it all.",
         "# Written by `python -m tests.faults.measuring`.",
         "",
         f'version = "{anthropic.__version__}"',

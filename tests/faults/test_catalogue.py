@@ -1,7 +1,8 @@
-"""Every entry of the catalogue, as acts; what the real SDK makes of them is elsewhere."""
+"""Every entry of the catalogue, as acts; what the SDK makes of them is elsewhere."""
 
 import json
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
@@ -16,25 +17,30 @@ from unspiral.engine.faults.schedule import fail
 ANSWERS = [
     name for name, each in CATALOGUE.items() if not isinstance(each.plan, Outage)
 ]
-NAMED = """
-end_turn max_tokens stop_sequence tool_use pause_turn refusal
-model_context_window_exceeded compaction
-""".split()
+NAMED = {
+    "end_turn",
+    "max_tokens",
+    "stop_sequence",
+    "tool_use",
+    "pause_turn",
+    "refusal",
+    "model_context_window_exceeded",
+    "compaction",
+}
 
 
 def event_data(body: bytes) -> Iterator[dict[str, object]]:
     """Yield the objects of a stream, of those that are objects."""
     for line in body.split(b"\n"):
         if line.startswith(b"data: "):
-            yield json.loads(line[6:])
+            data: dict[str, object] = json.loads(line[6:])
+            yield data
 
 
 def stop_of(body: bytes) -> object:
     for data in event_data(body):
         if data["type"] == "message_delta":
-            delta = data["delta"]
-            assert isinstance(delta, dict)
-            return delta["stop_reason"]
+            return cast("dict[str, object]", data["delta"])["stop_reason"]
     return "none was sent"
 
 
@@ -72,12 +78,14 @@ def test_a_body_that_ends_well_has_the_length_that_its_head_declares(
     stream: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     performance = Played(fail(name)).ask(incoming(stream=stream))
-    match performance.answer.acts:
-        case [Head(length=length), *_, End()]:
-            assert length in (None, len(body_of(performance)))
-            assert stream or length is not None
-        case [*_, ending]:
-            assert isinstance(ending, Close | Reset | Forever)
+    first, last = performance.answer.acts[0], performance.answer.acts[-1]
+
+    if isinstance(last, End):
+        assert isinstance(first, Head)
+        assert first.length in (None, len(body_of(performance)))
+        assert stream or first.length is not None
+    else:
+        assert isinstance(last, Close | Reset | Forever)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -101,7 +109,7 @@ def test_different_faults_answer_differently() -> None:
 def test_every_stop_reason_of_the_api_is_there_and_one_that_is_not_and_null() -> None:
     reasons = {stop_of(body_of(Played(fail(name)).ask())) for name in REPLIES}
 
-    assert reasons >= {*NAMED, "tea_time", None}
+    assert reasons >= NAMED | {"tea_time", None}
 
 
 REPLIES = [name for name in ANSWERS if CATALOGUE[name].group == "reply"]

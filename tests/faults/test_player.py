@@ -132,7 +132,7 @@ def test_a_pattern_can_ask_for_the_nth_request_since_progress() -> None:
     [
         (Pattern(has_tools=True), incoming(), SIDE),
         (Pattern(has_tools=False), SIDE, incoming()),
-        (Pattern(tool="read"), incoming(), incoming(tools=[READ | {"name": "x"}])),
+        (Pattern(tool="read"), incoming(), incoming(tools=[{**READ, "name": "x"}])),
         (Pattern(stream=False), incoming(stream=False), incoming()),
         (Pattern(min_tokens=300), incoming(user("x" * 2_000)), incoming()),
         (Pattern(max_tokens=300), incoming(), incoming(user("x" * 2_000))),
