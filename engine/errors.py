@@ -19,6 +19,7 @@ The tree, with who must act::
     │   ├── OutOfRange          an action leaves the domain of a counter
     │   ├── EndlessDecision     the machine decides without end
     │   ├── Deadlock            a phase offers no event
+    │   ├── NothingWillHappen   in virtual time, everything waits for ever
     │   └── ScriptError         a script that does not fit the run
     └── RecordError             whoever supplied a recorded file must act
         ├── TraceError          a trace or snapshot of another machine, or malformed
@@ -36,6 +37,7 @@ from unspiral.engine.run_errors import (
     Deadlock,
     EndlessDecision,
     IllegalEvent,
+    NothingWillHappen,
     OutOfRange,
     RecordError,
     RunError,
@@ -58,6 +60,7 @@ __all__ = [
     "InvalidMachine",
     "MachineFileError",
     "MissingTool",
+    "NothingWillHappen",
     "OutOfRange",
     "RecordError",
     "RunError",

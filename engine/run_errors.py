@@ -12,6 +12,7 @@ __all__ = [
     "Deadlock",
     "EndlessDecision",
     "IllegalEvent",
+    "NothingWillHappen",
     "OutOfRange",
     "RecordError",
     "RunError",
@@ -19,6 +20,8 @@ __all__ = [
     "StuckError",
     "TraceError",
 ]
+
+_NAMED = 5  # tasks that a message names
 
 
 class RunError(UnspiralError):
@@ -143,6 +146,29 @@ class Deadlock(RunError):
         return (
             f"{self.machine}: phase {self.phase!r} offers no event with {self.memory}; "
             "make one always available"
+        )
+
+
+@attrs.define(str=False)
+class NothingWillHappen(RunError):
+    """In virtual time, everything waits and nothing can wake it: it would hang.
+
+    Attributes:
+        seconds: the virtual time since the beginning.
+        tasks: the names of the tasks that wait.
+    """
+
+    seconds: float
+    tasks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(self.tasks[:_NAMED]) or "no task at all"
+        more = len(self.tasks) - _NAMED
+        names += f" and {more:,} more" if more > 0 else ""
+        return (
+            f"after {self.seconds:,.1f} virtual seconds nothing is ready, no timer is "
+            f"set and nobody can wake the loop; waiting: {names} (a thread that "
+            "asyncio has not started is not seen: use asyncio.to_thread)"
         )
 
 

@@ -36,6 +36,7 @@ Endpoint: TypeAlias = Literal["messages", "count_tokens", "models", "unknown"]
 _DEEPEST = 200  # levels: far below where Python's own recursion ends
 _RUN = re.compile(r"/runs?/([A-Za-z0-9][\w.-]{0,63})(?=/)")
 _KEY = re.compile(r"run-([A-Za-z0-9][\w.-]{0,63})")
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _PATHS: tuple[tuple[str, str, Endpoint], ...] = (
     ("POST", "/v1/messages", "messages"),
     ("POST", "/v1/messages/count_tokens", "count_tokens"),
@@ -317,5 +318,4 @@ def _text(value: object) -> str:
 
 
 def _hash(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(_encode(value).encode()).hexdigest()[:16]
