@@ -3,15 +3,17 @@
 The tree, with who must act::
 
     UnspiralError
-    ├── DeclarationError        whoever wrote the machine must act
+    ├── DeclarationError        whoever wrote the machine or schedule must act
     │   ├── ExpressionError     a guard, action or limit text that cannot be read
     │   ├── InvalidMachine      findings that forbid to compile it
-    │   └── MachineFileError    a machine file that cannot be loaded
+    │   ├── MachineFileError    a machine file that cannot be loaded
+    │   └── ScheduleError       a schedule file that cannot be loaded or written
     ├── UsageError              whoever called us must act
     │   ├── UnknownName         a machine, edition, limit ... that is not there
     │   ├── BadValue            a value outside what is allowed
     │   ├── MissingTool         an optional program or library that is not installed
     │   ├── FileProblem         a file that cannot be read or written
+    │   ├── CannotListen        an address that a server cannot have
     │   └── CannotImport        a Python module that should hold a machine
     ├── RunError                whoever answers the phases must act
     │   ├── IllegalEvent        an event that the phase does not offer now
@@ -50,6 +52,7 @@ __all__ = [
     "BadDeclaration",
     "BadValue",
     "CannotImport",
+    "CannotListen",
     "CertificateError",
     "Deadlock",
     "DeclarationError",
@@ -64,6 +67,7 @@ __all__ = [
     "OutOfRange",
     "RecordError",
     "RunError",
+    "ScheduleError",
     "ScriptError",
     "StuckError",
     "ToolFailed",
@@ -79,7 +83,7 @@ _LONGEST = 100  # characters that a message repeats of what it was given
 
 
 class DeclarationError(UnspiralError):
-    """A machine is declared wrongly."""
+    """A machine or a schedule is declared wrongly."""
 
 
 @attrs.define(str=False)
@@ -150,6 +154,27 @@ class MachineFileError(DeclarationError):
     Attributes:
         path: the file.
         place: the key or row in it, such as "transitions[3].guard", or "".
+        problem: what is wrong.
+        line: its line in the file counted from 1, or 0 if it is not known.
+    """
+
+    path: str
+    place: str
+    problem: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
+
+
+@attrs.define(str=False)
+class ScheduleError(DeclarationError):
+    """A schedule file cannot be loaded, or a schedule has no form as a file.
+
+    Attributes:
+        path: the file.
+        place: the key in it, such as "step[3].seconds", or "".
         problem: what is wrong.
         line: its line in the file counted from 1, or 0 if it is not known.
     """
@@ -263,6 +288,24 @@ class CannotImport(UsageError):
 
     def __str__(self) -> str:
         return f"module {self.module!r} cannot be imported: {self.problem}"
+
+
+@attrs.define(str=False)
+class CannotListen(UsageError):
+    """A server cannot listen at an address.
+
+    Attributes:
+        host: the host as given.
+        port: the port as given.
+        problem: why not.
+    """
+
+    host: str
+    port: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"cannot listen at {self.host[:_LONGEST]}:{self.port}: {self.problem}"
 
 
 @attrs.define(str=False)

@@ -24,6 +24,8 @@ COMMANDS = {
     "check": "Prove that a machine cannot spiral, or show how it does.",
     "recheck": "Check a certificate again, row by row.",
     "explain": "Explain a reason, limit, phase, terminal or finding.",
+    "faults": "List what the fault server can do to a client.",
+    "serve": "Serve a fault schedule as a Messages API on this machine.",
     "new": "Write a starting machine file and its test.",
 }  #: in the order of the help page
 

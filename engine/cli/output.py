@@ -23,6 +23,7 @@ __all__ = [
     "say",
     "say_bytes",
     "say_json",
+    "say_json_line",
     "say_lines",
     "write_new_files",
     "write_whole",
@@ -76,6 +77,11 @@ def say_lines(lines: Iterable[Line]) -> None:
 def say_json(value: object) -> None:
     """Write one JSON value, readable and in plain ASCII."""
     say(json.dumps(value, indent=2) + "\n")
+
+
+def say_json_line(value: object) -> None:
+    """Write one JSON value on a line of its own, for a reader that waits for it."""
+    say(json.dumps(value) + "\n")
 
 
 def _drop_output() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from unspiral.engine.errors import BadDeclaration
+from unspiral.engine.errors import BadDeclaration, suggestion
 from unspiral.engine.faults.catalogue import CATALOGUE, find_fault
 from unspiral.engine.faults.fault import Fault
 from unspiral.engine.faults.plans import Number, Outage
@@ -36,6 +36,14 @@ __all__ = [
 ]
 
 _MAX_TIMES = 10**9
+_LEAST = {
+    "min_tokens": 0,
+    "max_tokens": 0,
+    "min_messages": 0,
+    "nth": 1,
+    "every": 1,
+    "since_progress": 1,
+}  # of the numbers of a pattern
 
 
 @attrs.frozen
@@ -103,9 +111,9 @@ class Play:
 def _check_numbers(fault: Fault, numbers: Mapping[str, Number]) -> None:
     place = f"fault {fault.name!r}"
     for name, value in numbers.items():
-        known = ", ".join(fault.parameters) or "there is none"
         if name not in fault.parameters:
-            raise BadDeclaration(place, f"no parameter {name!r} (known: {known})")
+            meant = suggestion(name, fault.parameters)
+            raise BadDeclaration(place, f"no parameter {name!r}{meant}")
         limits = fault.parameters[name]
         if not limits.low <= value <= limits.high:  # nan is nowhere between
             allowed = f"between {limits.low:,} and {limits.high:,}"
@@ -136,7 +144,8 @@ class Step:
 
 def _check_times(place: str, times: int | None) -> None:
     if times is not None and not 1 <= times <= _MAX_TIMES:
-        raise BadDeclaration(place, f"times is {times}; it must be at least 1")
+        allowed = f"between 1 and {_MAX_TIMES:,}"
+        raise BadDeclaration(place, f"times is {times}; it must be {allowed}")
 
 
 @attrs.frozen
@@ -210,10 +219,11 @@ class Pattern:
             known = "messages, count_tokens, models"
             problem = f"no endpoint {self.endpoint!r} (known: {known})"
             raise BadDeclaration("pattern", problem)
-        for name in ("nth", "every", "since_progress"):
+        for name, least in _LEAST.items():
             value: int | None = getattr(self, name)
-            if value is not None and value < 1:
-                raise BadDeclaration("pattern", f"{name} is {value}; it begins at 1")
+            if value is not None and value < least:
+                problem = f"{name} is {value}; it begins at {least}"
+                raise BadDeclaration("pattern", problem)
 
     def matches(self, seen: Seen) -> bool:
         """Tell whether a request is meant."""

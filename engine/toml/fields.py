@@ -3,7 +3,8 @@
 Knows types and how to say what is wrong and where; not what the file is about.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, TypeVar, cast
 
 from unspiral.engine.errors import suggestion
@@ -13,6 +14,9 @@ __all__ = ["MAX_ENTRIES", "MAX_NUMBER", "Fail", "Fields", "Place", "shorten"]
 MAX_ENTRIES = 2_000  #: entries of one table or list: more than anybody can review
 MAX_NUMBER = 10**9  #: as in guards: arrays of the proof are 64 bit wide
 _MAX_PROBLEM = 600
+_MAX_REAL = 10**15
+_MAX_JSON = 2**63
+_DEEPEST = 32
 
 Place: TypeAlias = tuple[str | int, ...]
 _Word = TypeVar("_Word", bound=str)
@@ -124,6 +128,45 @@ class Fields:
             self.wrong(value, allowed, key)
         return cast("int", value)
 
+    def real(self, key: str) -> int | float:
+        """Return a number that may have a point; it is finite."""
+        value = self.table.get(key)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not -_MAX_REAL <= cast("float", value) <= _MAX_REAL:
+            self.wrong(value, f"a number of at most {_MAX_REAL:,}", key)
+        return cast("float", value)
+
+    def json(self, key: str) -> dict[str, object]:
+        """Return a table that holds whatever JSON can say."""
+        inner = self.inner(key)
+        inner.check_json(inner.table)
+        return dict(inner.table)
+
+    def check_json(self, value: object, *keys: str | int) -> None:
+        """Refuse what JSON has no word for, and what is nested too deeply."""
+        match value:
+            case str() | bool():
+                return
+            case int() if abs(value) >= _MAX_JSON:
+                self.wrong(value, "a number of at most 64 bits", *keys)
+            case float() if not math.isfinite(value):
+                self.fail("it must be finite: JSON has neither inf nor nan", *keys)
+            case int() | float():
+                return
+            case dict():
+                below: Iterable[tuple[str | int, object]]
+                below = cast("dict[str, object]", value).items()
+            case list():
+                below = enumerate(cast("list[object]", value), 1)
+            case _:
+                allowed = "a string, number, truth value, list or table as in JSON"
+                self.wrong(value, allowed, *keys)
+        self.count(len(cast("list[object]", value)), *keys)
+        if len(keys) >= _DEEPEST:
+            self.fail(f"it is nested more than {_DEEPEST} deep", *keys)
+        for key, each in below:
+            self.check_json(each, *keys, key)
+
     def items(self, key: str) -> list[object]:
         """Return a list, of whatever."""
         value = self.table.get(key, [])
@@ -165,7 +208,7 @@ class Fields:
         inner = self.inner(key)
         return {name: inner.number(name) for name in inner.table}
 
-    def count(self, entries: int, *keys: str) -> None:
+    def count(self, entries: int, *keys: str | int) -> None:
         """Refuse more entries than can be handled."""
         if entries > MAX_ENTRIES:
             self.fail(f"{entries:,} entries; at most {MAX_ENTRIES:,} are read", *keys)

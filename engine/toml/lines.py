@@ -21,13 +21,14 @@ _QUOTES = ('"""', "'''")
 def find_line(text: str, place: Sequence[str | int]) -> int:
     """Return the line of a place such as ("transitions", 3, "guard"), or 0.
 
-    If the place itself has no line of its own, it is that of the table around it.
+    If the place itself has no line of its own, it is that of the table around it; that
+    of a list of tables is the line of the first.
     """
     wanted = list(place)
     best, depth = 0, 0
     for line, found in _headings(text):
         shared = _shared(wanted, found)
-        if shared == len(found) and shared > depth:
+        if shared in (len(found), len(wanted)) and shared > depth:
             best, depth = line, shared
     return best
 
