@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import attrs
 
-from unspiral.engine.errors import FileProblem
 from unspiral.engine.faults.catalogue import CATALOGUE
 from unspiral.engine.faults.journal import (
     Answered,
@@ -31,19 +30,15 @@ class Tally:
     Attributes:
         journal: where the records go, or None.
         tell: takes a line for each request that was answered, or None.
-        fail: is called once, when the journal cannot be written.
         requests: how many came.
         faults: how many were answered by an entry of the catalogue, or met a closed
             port.
-        failure: why the journal could not be written, or None.
     """
 
     journal: Journal | None = None
     tell: Callable[[str], None] | None = None
-    fail: Callable[[], None] | None = None
     requests: int = 0
     faults: int = 0
-    failure: FileProblem | None = None
     _open: dict[int, Asked] = attrs.field(factory=dict[int, Asked], init=False)
 
     def write(self, record: Record) -> None:
@@ -52,16 +47,9 @@ class Tally:
         Raises:
             FileProblem: it cannot be kept.
         """
-        try:
-            if self.journal is not None:
-                self.journal.write(record)
-            self._count(record)
-        except FileProblem as error:
-            if self.failure is None:
-                self.failure = error
-                if self.fail is not None:
-                    self.fail()
-            raise
+        if self.journal is not None:
+            self.journal.write(record)
+        self._count(record)
 
     def _count(self, record: Record) -> None:
         match record:

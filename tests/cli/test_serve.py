@@ -1,6 +1,7 @@
 """The fault server as a program: what it prints, how it ends, what it refuses."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -292,13 +293,37 @@ class FullDisk:
         raise FileProblem("j.jsonl", "written", "no space left on device")
 
 
-def test_the_first_failure_is_kept_and_told_once() -> None:
-    told: list[str] = []
-    tally = Tally(FullDisk(), fail=lambda: told.append("failed"))
+def test_what_the_journal_does_not_take_is_not_counted() -> None:
+    tally = Tally(FullDisk())
 
-    for _ in range(2):
-        with pytest.raises(FileProblem):
-            tally.write(Noise(0, "garbage"))
+    with pytest.raises(FileProblem):
+        tally.write(Asked(1, "main", 0.5, "messages"))
 
-    assert told == ["failed"]
-    assert "no space left on device" in str(tally.failure)
+    assert tally.requests == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has terminals of another kind")
+def test_a_terminal_gets_a_line_for_each_request(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", LISTENING, "serve", "--fault", "overloaded"],
+        cwd=tmp_path,
+        env={**variables, "NO_COLOR": "1"},
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        said = b""
+        while b"run-main" not in said:
+            said += terminal.read(4_096)
+        ask(said.split(b"BASE_URL=")[1].split()[0].decode())
+        while b"529 overloaded" not in said:
+            said += terminal.read(4_096)
+        process.terminate()
+        process.wait()
+
+    assert b"main: 1 messages" in said
+    assert b"\x1b" not in said

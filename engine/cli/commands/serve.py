@@ -9,7 +9,7 @@ import contextlib
 import datetime as dt
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,14 @@ import attrs
 import click
 
 from unspiral.engine.cli.output import say, say_json_line, say_lines
-from unspiral.engine.errors import BadValue
+from unspiral.engine.errors import BadValue, UnspiralError
 from unspiral.engine.report.lines import Line, clean_lines
 
 if TYPE_CHECKING:
     from unspiral.engine.cli.tally import Tally
+    from unspiral.engine.faults.journal_file import FileJournal
     from unspiral.engine.faults.schedule import Schedule, Step
+    from unspiral.engine.faults.server import FaultServer
 
 __all__ = ["command"]
 
@@ -156,21 +158,28 @@ def _print_schedule(schedule: "Schedule", *, as_json: bool) -> None:
 
 
 async def _serve(schedule: "Schedule", place: Place) -> None:
-    """Listen until a signal comes, or the journal cannot be written."""
+    """Listen until a signal comes, or the server cannot go on."""
     from unspiral.engine.cli.tally import Tally  # noqa: PLC0415 - only to serve
 
     ended = asyncio.Event()
-    tally = Tally(tell=_tell if _talks(place) else None, fail=ended.set)
-    with _open_journal(place, tally), _signals(ended):
-        await _listen(schedule, place, tally, ended)
-    if tally.failure is not None:
-        raise tally.failure
+    new = place.journal is not None and not place.journal.exists()
+    with _open_journal(place) as journal, _signals(ended):
+        tally = Tally(journal, _tell if _talks(place) else None)
+        try:
+            server = await _begin(schedule, place, tally)
+        except UnspiralError:
+            if new and place.journal is not None:  # nothing happened: nothing is kept
+                place.journal.unlink(missing_ok=True)
+            raise
+        try:
+            _greet(server.url, as_json=place.as_json)
+            await _first(ended.wait(), server.failed())
+        finally:
+            await server.stop()
     _summarise(tally, place)
 
 
-async def _listen(
-    schedule: "Schedule", place: Place, tally: "Tally", ended: asyncio.Event
-) -> None:
+async def _begin(schedule: "Schedule", place: Place, tally: "Tally") -> "FaultServer":
     from unspiral.engine.faults.server import FaultServer  # noqa: PLC0415 - only to serve
 
     server = FaultServer(
@@ -181,38 +190,30 @@ async def _listen(
         remote=place.remote,
         started=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     )
-    try:
-        await server.__aenter__()
-    except OSError as error:
-        where = f"{place.host}:{place.port}"
-        why = (error.strerror or str(error)).lower()
-        raise BadValue(
-            "the address", where, f"free, and of this machine ({why})"
-        ) from None
-    try:
-        _greet(server.url, as_json=place.as_json)
-        await ended.wait()
-    finally:
-        await server.stop()
+    return await server.__aenter__()
+
+
+async def _first(*waits: Coroutine[object, object, object]) -> None:
+    """Wait for the first of these; what it raises is raised."""
+    tasks = [asyncio.ensure_future(each) for each in waits]
+    done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in rest:
+        task.cancel()
+    await asyncio.gather(*rest, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 @contextlib.contextmanager
-def _open_journal(place: Place, tally: "Tally") -> Generator[None, None, None]:
-    """Open the journal; if nothing came of it, no file is left behind."""
+def _open_journal(place: Place) -> Generator["FileJournal | None", None, None]:
     if place.journal is None:
-        yield
+        yield None
         return
     from unspiral.engine.faults.journal_file import FileJournal  # noqa: PLC0415 - if asked
 
-    new = not place.journal.exists()
     journal = FileJournal(place.journal, replace=place.replace)
-    tally.journal = journal
     try:
-        yield
-    except BadValue:  # it never listened
-        if new:
-            place.journal.unlink(missing_ok=True)
-        raise
+        yield journal
     finally:
         journal.close()
 
