@@ -25,7 +25,8 @@ The tree, with who must act::
     │   └── ScriptError         a script that does not fit the run
     └── RecordError             whoever supplied a recorded file must act
         ├── TraceError          a trace or snapshot of another machine, or malformed
-        └── CertificateError    a certificate that does not hold
+        ├── CertificateError    a certificate that does not hold
+        └── JournalError        a journal of requests that cannot be read
 
 Each class builds its message from typed fields: a test reads the fields, a person
 the text, and no raise site holds prose.
@@ -39,6 +40,7 @@ from unspiral.engine.run_errors import (
     Deadlock,
     EndlessDecision,
     IllegalEvent,
+    JournalError,
     NothingWillHappen,
     OutOfRange,
     RecordError,
@@ -61,6 +63,7 @@ __all__ = [
     "FileProblem",
     "IllegalEvent",
     "InvalidMachine",
+    "JournalError",
     "MachineFileError",
     "MissingTool",
     "NothingWillHappen",

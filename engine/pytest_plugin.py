@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from unspiral.engine.faults.server import ServerThread
-
     from unspiral.engine.faults.journal import MemoryJournal
     from unspiral.engine.faults.schedule import Schedule, Step
+    from unspiral.engine.faults.serving import ServerThread
     from unspiral.engine.faults.transport import FaultTransport
 
 __all__ = ["fault_server", "fault_transport"]
@@ -41,7 +40,7 @@ def fault_server(
         A function: from a schedule, a list of steps or the path of a schedule file, to
         a running server with `url`, `url_of(run)` and `journal`.
     """
-    from unspiral.engine.faults.server import ServerThread  # noqa: PLC0415 - if used
+    from unspiral.engine.faults.serving import ServerThread  # noqa: PLC0415 - if used
 
     started: list[ServerThread] = []
 
@@ -82,7 +81,7 @@ def pytest_runtest_makereport(
     """Put the journals of a failed test into its report."""
     report = yield
     if report.when == "call" and report.failed:
-        for journal in item.stash.get(_JOURNALS, []):
+        for journal in item.stash.get(_JOURNALS, list["MemoryJournal"]()):
             report.sections.append(("Journal of the fault server", _drawn(journal)))
     return report
 
@@ -96,9 +95,8 @@ def _journal(node: pytest.Item) -> "MemoryJournal":
 
 
 def _schedule(what: Playable) -> "Schedule":
-    from unspiral.engine.faults.schedule_file import load_schedule  # noqa: PLC0415 - same
-
     from unspiral.engine.faults.schedule import Schedule  # noqa: PLC0415 - if used
+    from unspiral.engine.faults.schedule_file import load_schedule  # noqa: PLC0415 - same
 
     if isinstance(what, Schedule):
         return what

@@ -16,17 +16,10 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from unspiral.engine.faults.journal_file import FileJournal, read_journal
-    from unspiral.engine.faults.schedule_file import (
-        load_schedule,
-        schedule_from_toml,
-        schedule_to_toml,
-    )
-    from unspiral.engine.faults.server import FaultServer, ServerThread
-
     from unspiral.engine.faults.catalogue import CATALOGUE
     from unspiral.engine.faults.clock import run_virtual
     from unspiral.engine.faults.journal import MemoryJournal
+    from unspiral.engine.faults.journal_file import FileJournal, read_journal
     from unspiral.engine.faults.player import Player
     from unspiral.engine.faults.reply import Reply, Text, Thinking, ToolUse
     from unspiral.engine.faults.schedule import (
@@ -40,6 +33,13 @@ if _typing.TYPE_CHECKING:
         fail,
         say,
     )
+    from unspiral.engine.faults.schedule_file import (
+        load_schedule,
+        schedule_from_toml,
+        schedule_to_toml,
+    )
+    from unspiral.engine.faults.server import FaultServer
+    from unspiral.engine.faults.serving import ServerThread
     from unspiral.engine.faults.transport import FaultTransport
 
 __all__ = [
@@ -78,7 +78,7 @@ _HOMES = {
     "MemoryJournal": "journal",
     "Player": "player",
     "Reply": "reply",
-    "ServerThread": "server",
+    "ServerThread": "serving",
     "Text": "reply",
     "Thinking": "reply",
     "ToolUse": "reply",

@@ -13,7 +13,6 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
-from unspiral.engine.faults.server import FaultServer
 
 from tests.faults.measuring import (
     STYLES,
@@ -31,6 +30,7 @@ from unspiral.engine.faults.schedule import (
     call,
     say,
 )
+from unspiral.engine.faults.server import FaultServer
 from unspiral.engine.faults.transport import FaultTransport
 
 TABLE: dict[str, Any] = tomllib.loads(
@@ -56,26 +56,26 @@ def test_over_the_transport_the_sdk_does_what_the_table_says(
     assert over_transport(name, style) == TABLE[name][style]
 
 
-async def over_a_socket(name: str, style: str) -> str:
+async def over_a_socket(http: httpx2.AsyncClient, name: str, style: str) -> str:
     journal = MemoryJournal()
-    async with (
-        FaultServer(schedule_of(name), journal) as server,
-        httpx2.AsyncClient() as http,
-    ):
+    async with FaultServer(schedule_of(name), journal) as server:
         outcome = await measure(client_of(http, server.url), style)
     return with_requests(outcome, journal)
 
 
 async def over_sockets() -> dict[tuple[str, str], str]:
     """Measure all cases at once, since much of it is waiting."""
+    # One client: to make one takes so long that the time-outs of others would end.
+    http = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None))
 
     async def later(number: int, name: str, style: str) -> str:
         await asyncio.sleep(number * APART)
-        return await over_a_socket(name, style)
+        return await over_a_socket(http, name, style)
 
-    found = await asyncio.gather(
-        *(later(number, *case) for number, case in enumerate(CASES))
-    )
+    async with http:
+        found = await asyncio.gather(
+            *(later(number, *case) for number, case in enumerate(CASES))
+        )
     return dict(zip(CASES, found, strict=True))
 
 

@@ -1,0 +1,284 @@
+"""One client's connection: requests are read, and the acts of their answers performed.
+
+It knows HTTP and the bounds; what is answered, the player knows, and how bytes travel,
+the line.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable
+
+import attrs
+
+from unspiral.engine.faults.acts import (
+    Act,
+    Body,
+    Close,
+    End,
+    Forever,
+    Garbage,
+    Head,
+    Reset,
+    Wait,
+)
+from unspiral.engine.faults.http import (
+    CONTINUE,
+    LAST_CHUNK,
+    Bad,
+    Complete,
+    Opened,
+    Piece,
+    Reader,
+    chunk,
+    head_bytes,
+)
+from unspiral.engine.faults.journal import Left
+from unspiral.engine.faults.line import Line
+from unspiral.engine.faults.player import Performance, Player
+from unspiral.engine.faults.request import MAX_BODY, Incoming
+from unspiral.engine.faults.room import Room
+from unspiral.engine.faults.wire import as_json, error_body
+
+__all__ = ["Bounds", "Conversation"]
+
+_FREE = 16 * 1024  # bytes of a body that need no room of their own
+_SWALLOWED = 32 * MAX_BODY  # bytes that are read and dropped, so that a 413 arrives
+
+
+@attrs.frozen
+class Bounds:
+    """What a server bears.
+
+    Attributes:
+        connections: at once.
+        bodies: bytes of bodies that are held at once.
+        request: seconds without a byte within a request.
+        body: seconds for a whole body.
+        idle: seconds between two requests of a connection.
+    """
+
+    connections: int = 2_000
+    bodies: int = 256 * 1024 * 1024
+    request: float = 30
+    body: float = 300
+    idle: float = 300
+
+
+class Conversation:
+    """A connection, from its first request to its end.
+
+    Args:
+        line: the connection.
+        player: knows the answers.
+        room: for the bodies of all connections.
+        bounds: what is borne.
+        now: seconds since the server was started.
+        answered: is called with the name of the run when an answer has ended.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - each is of another kind
+        self,
+        line: Line,
+        player: Player,
+        room: Room,
+        bounds: Bounds,
+        now: Callable[[], float],
+        answered: Callable[[str], None],
+    ) -> None:
+        self.line = line
+        self.idle = False  #: between two requests, so that it may be closed
+        self._reader = Reader()
+        self._player = player
+        self._room = room
+        self._bounds = bounds
+        self._now = now
+        self._answered = answered
+
+    async def run(self) -> None:
+        """Answer request after request, until the client or an answer ends it.
+
+        Raises:
+            FileProblem: the journal cannot be written.
+        """
+        keeps = True
+        while keeps:
+            opened = await self._opened()
+            keeps = opened is not None and await self._exchange(opened)
+        await self.line.close()
+
+    async def turn_away(self) -> None:
+        """Say that there are too many connections.
+
+        Raises:
+            FileProblem: the journal cannot be written.
+        """
+        await self._refuse(Bad(503, "too many connections"))
+
+    async def _opened(self) -> Opened | None:
+        """Wait for the head of a request."""
+        self.idle = not self._reader.begun
+        while True:
+            event = self._reader.next()
+            match event:
+                case Opened():
+                    self.idle = False
+                    return event
+                case Bad():
+                    await self._refuse(event)
+                    return None
+                case _ if not await self._more():
+                    return None
+                case _:
+                    pass
+
+    async def _more(self) -> bool:
+        """Read on; return whether there was anything."""
+        begun = self._reader.begun
+        patience = self._bounds.request if begun else self._bounds.idle
+        try:
+            data = await self.line.receive(patience)
+        except TimeoutError:
+            if begun:
+                await self._refuse(Bad(408, "the request did not come"))
+            return False
+        self.idle = False
+        self._reader.feed(data)
+        if not data and begun:
+            self._player.hear("the client left within a request", self._now())
+        return bool(data)
+
+    async def _refuse(self, bad: Bad) -> None:
+        """Answer what is no request."""
+        self._player.hear(f"{bad.status}: {bad.problem}", self._now())
+        body = as_json(error_body("invalid_request_error", bad.problem, ""))
+        head = Head(bad.status, (("content-type", "application/json"),), len(body))
+        await self.line.send(head_bytes(head, chunks=False, keeps=False) + body)
+
+    async def _exchange(self, opened: Opened) -> bool:
+        """Read the rest of a request and answer it; return whether to go on."""
+        if opened.waits and not await self.line.send(CONTINUE):
+            return False
+        async with self._space(opened):
+            body = await self._body()
+            if body is None:
+                return False
+            data, size = body
+            incoming = Incoming(
+                opened.method, opened.target, opened.headers, data, size
+            )
+            performance = self._player.receive(incoming, self._now())
+            del incoming, data, body
+        return await self._perform(performance, opened)
+
+    @contextlib.asynccontextmanager
+    async def _space(self, opened: Opened) -> AsyncGenerator[None]:
+        """Hold room for the body: of one that comes in chunks, for the greatest."""
+        size = MAX_BODY if opened.length is None else min(opened.length, MAX_BODY)
+        if size <= _FREE:
+            yield
+            return
+        async with self._room.taken(size):
+            yield
+
+    async def _body(self) -> tuple[bytes | None, int] | None:
+        """Return the body, or None for it if it is too long, and its size."""
+        parts: list[bytes] = []
+        size = 0
+        deadline = self._now() + self._bounds.body
+        while size <= _SWALLOWED and self._now() < deadline:
+            event = self._reader.next()
+            match event:
+                case Piece(data):
+                    size += len(data)
+                    parts.append(data)
+                    if size > MAX_BODY:
+                        parts.clear()
+                case Complete():
+                    return (None if size > MAX_BODY else b"".join(parts)), size
+                case Bad():
+                    await self._refuse(event)
+                    return None
+                case _ if not await self._more():
+                    return None
+                case _:
+                    pass
+        self._player.hear("a body without end", self._now())
+        return None
+
+    async def _perform(self, performance: Performance, opened: Opened) -> bool:
+        """Do what the answer says; return whether the connection is kept."""
+        stage = _Stage(self.line, opened)
+        left: Left = "stopped"  # if we are cancelled
+        try:
+            left = await stage.play(performance.answer.acts)
+        finally:
+            self._player.finish(performance, self._now(), stage.sent, left)
+        self._answered(performance.asked.run)
+        return left == "kept" and stage.keeps
+
+
+class _Stage:
+    """Performs acts on a line."""
+
+    def __init__(self, line: Line, opened: Opened) -> None:
+        self.sent = 0  #: bytes of the body
+        self.keeps = opened.keeps  #: whether the framing allows to keep the connection
+        self._line = line
+        self._opened = opened
+        self._bodiless = opened.method == "HEAD"
+        self._chunks = False
+
+    async def play(self, acts: Iterable[Act]) -> Left:
+        """Perform acts; return how the client left."""
+        for act in acts:
+            match act:
+                case End():
+                    ended = not self._chunks or await self._line.send(LAST_CHUNK)
+                    return "kept" if ended else "gone"
+                case Close():
+                    await self._line.close()
+                    return "broken"
+                case Reset():
+                    await self._line.reset()
+                    return "broken"
+                case Forever(repeated):
+                    while await self._go_on(repeated):
+                        pass
+                    return "gone"
+                case _ if not await self._go_on((act,)):
+                    return "gone"
+                case _:
+                    pass
+        return "broken"
+
+    async def _go_on(self, acts: Iterable[Act]) -> bool:
+        """Perform acts that end nothing; return whether the client is still there."""
+        for act in acts:
+            match act:
+                case Wait(seconds):
+                    here = not await self._line.wait(seconds)
+                case Head():
+                    here = await self._line.send(self._head(act))
+                case Garbage(data):
+                    here = await self._line.send(data)
+                case Body(data):
+                    here = await self._send(data)
+                case _:
+                    here = True
+            if not here:
+                return False
+        return True
+
+    def _head(self, head: Head) -> bytes:
+        self._chunks = head.length is None and self._opened.chunks
+        # An answer without any framing ends where the connection ends.
+        self.keeps = self.keeps and (self._chunks or head.length is not None)
+        data = head_bytes(head, chunks=self._chunks, keeps=self.keeps)
+        self._chunks = self._chunks and not self._bodiless
+        return data
+
+    async def _send(self, data: bytes) -> bool:
+        if self._bodiless:
+            return True
+        here = await self._line.send(chunk(data) if self._chunks else data)
+        self.sent += len(data) if here else 0
+        return here

@@ -1,0 +1,133 @@
+"""One connection of a client: bytes in, bytes out, and the ways to end it.
+
+It knows sockets and nothing of HTTP. A reset and a close are real: RST and FIN.
+"""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import Callable
+from typing import cast
+
+__all__ = ["Line"]
+
+_MOST = 64 * 1024  # bytes that are held before the client is told to wait
+_SETTLE = 0.02  # seconds for what was sent to arrive before a reset overtakes it
+_LINGER = 2.0  # seconds in which a client may read the last answer and close
+
+
+class Line(asyncio.Protocol):
+    """A connection that coroutines read from and write to.
+
+    Args:
+        opened: is called with the line when the client has connected.
+    """
+
+    def __init__(self, opened: Callable[["Line"], None]) -> None:
+        self._opened = opened
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._eof = False
+        self._lost = False
+        self._arrived = asyncio.Event()  # bytes, or the end
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.gone = asyncio.Event()  #: set when the client has left
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport of asyncio."""
+        self._transport = cast("asyncio.Transport", transport)  # as of every stream
+        # What is sent has been given to the system.
+        self._transport.set_write_buffer_limits(high=0)
+        self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes."""
+        self._buffer += data
+        self._arrived.set()
+        if len(self._buffer) > _MOST and self._transport is not None:
+            self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Take the client's end; we may still answer."""
+        self._eof = True
+        self._arrived.set()
+        self.gone.set()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take the end of the connection."""
+        del exc
+        self._eof = True
+        self._lost = True
+        self._transport = None
+        self._arrived.set()
+        self._writable.set()
+        self.gone.set()
+
+    def pause_writing(self) -> None:
+        """Take that the system takes no more."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Take that it does again."""
+        self._writable.set()
+
+    async def receive(self, seconds: float | None) -> bytes:
+        """Return the bytes that have come; b"" if no more will.
+
+        Raises:
+            TimeoutError: nothing comes for so many seconds.
+        """
+        async with asyncio.timeout(seconds):
+            await self._arrived.wait()
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        if not self._eof:
+            self._arrived.clear()
+            if self._transport is not None:
+                self._transport.resume_reading()
+        return data
+
+    async def send(self, data: bytes) -> bool:
+        """Send bytes; return whether the system took them all."""
+        if self._transport is None or self._transport.is_closing():
+            return False
+        self._transport.write(data)
+        await self._writable.wait()
+        return not self._lost
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait; return at once, and whether it did, when the client leaves."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.gone.wait()
+        return self.gone.is_set()
+
+    async def close(self) -> None:
+        """Close (FIN). The client may read what was sent, however long it took."""
+        if self._transport is None:
+            return
+        with contextlib.suppress(OSError, RuntimeError):
+            self._transport.write_eof()
+        # Closed with bytes unread, the system would reset and lose the answer.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while await self.receive(None):
+                    pass
+        self.abandon()
+
+    async def reset(self) -> None:
+        """Reset (RST)."""
+        await asyncio.sleep(_SETTLE)
+        if self._transport is None:
+            return
+        line: socket.socket = self._transport.get_extra_info("socket")
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
+
+    def abandon(self) -> None:
+        """End the connection without waiting for anything."""
+        if self._transport is not None:
+            self._transport.abort()
