@@ -1,7 +1,7 @@
 """What the loop needs of the world, as protocols of one to three methods.
 
-The real ones talk to the anthropic SDK, run tools and commands, and keep sessions; a test
-passes fakes. What a port answers is a fact; none of them knows the machine's rows.
+The real ones talk to the anthropic SDK, run tools and commands, and keep sessions; a
+test passes fakes. What a port answers is a fact; none of them knows the machine's rows.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ __all__ = [
     "Delta",
     "HookCall",
     "HookPoint",
-    "Hooks",
     "HookWord",
+    "Hooks",
     "LoopClock",
     "Model",
     "Outcome",
     "Permission",
     "Ruling",
     "Store",
-    "Tools",
     "ToolOutcome",
     "ToolSpec",
+    "Tools",
 ]
 
 
@@ -62,11 +62,12 @@ class Abort:
     """Whether the run is to be stopped, and why.
 
     Attributes:
-        reason: "user": stop; "interrupt": the user has typed something new. None: go on.
+        reason: "user": stop; "interrupt": the user has typed something new; None: go
+            on.
     """
 
     reason: Literal["user", "interrupt"] | None = None
-    _event: asyncio.Event = attrs.field(factory=asyncio.Event)
+    _event: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
 
     def set(self, reason: Literal["user", "interrupt"] = "user") -> None:
         """Ask the run to stop."""
