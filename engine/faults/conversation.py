@@ -72,7 +72,8 @@ class Conversation:
         room: for the bodies of all connections.
         bounds: what is borne.
         now: seconds since the server was started.
-        answered: is called with the name of the run when an answer has ended.
+        answered: is called with the name of the run when an answer has ended, and
+            returns whether connections are kept: while the port is closed they are not.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - each is of another kind
@@ -82,7 +83,7 @@ class Conversation:
         room: Room,
         bounds: Bounds,
         now: Callable[[], float],
-        answered: Callable[[str], None],
+        answered: Callable[[str], bool],
     ) -> None:
         self.line = line
         self.idle = False  #: between two requests, so that it may be closed
@@ -212,8 +213,8 @@ class Conversation:
             left = await stage.play(performance.answer.acts)
         finally:
             self._player.finish(performance, self._now(), stage.sent, left)
-        self._answered(performance.asked.run)
-        return left == "kept" and stage.keeps
+        kept = self._answered(performance.asked.run)
+        return left == "kept" and stage.keeps and kept
 
 
 class _Stage:

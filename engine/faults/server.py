@@ -152,8 +152,10 @@ class FaultServer:
             talk.line.abandon()
             self._talks.pop(talk, None)
 
-    def _answered(self, run: str) -> None:
+    def _answered(self, run: str) -> bool:
+        """Return whether the port is still open, so that connections are kept."""
         self._mind_the_port(run)
+        return self._outage is None
 
     def _mind_the_port(self, run: str) -> None:
         """Close the port, if the run has come to a step that says so."""

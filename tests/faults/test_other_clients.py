@@ -153,3 +153,27 @@ def test_a_client_that_drops_the_result_is_refused_and_noted(library: Import) ->
     asked, answered = exchanges(server)
     assert [bool(each.broken) for each in asked] == [False, True]
     assert [each.answer for each in answered] == ["reply", "refused"]
+
+
+def test_a_connection_that_is_kept_does_not_outlive_the_port(library: Import) -> None:
+    anthropic = library("anthropic")
+    schedule = Schedule((say("One."), fail("connection_refused", seconds=3_600)))
+    asked_for: dict[str, Any] = {
+        "model": MODEL,
+        "max_tokens": 100,
+        "tools": [{"name": "read", "input_schema": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "Is all well?"}],
+    }
+
+    with (
+        ServerThread(schedule) as server,
+        anthropic.Anthropic(
+            api_key="no-key", base_url=server.url, max_retries=0
+        ) as client,
+    ):
+        assert client.messages.create(**asked_for).content[0].text == "One."
+        with pytest.raises(anthropic.APIConnectionError):
+            client.messages.create(**asked_for)
+
+    asked, _ = exchanges(server)
+    assert len(asked) == 1
