@@ -12,6 +12,7 @@ consumer holds up the loop, and at most one answer waits.
 import asyncio
 import collections
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any
 
 from unspiral.engine.core.library import Driver
 from unspiral.engine.core.step import Snapshot, Step, available_events, memory_of
@@ -151,7 +152,9 @@ class Loop:
                     yield self._told.popleft()
                 self._news.clear()
                 news = asyncio.ensure_future(self._news.wait())
-                watched = {task, news, abort} if stops else {task, news}
+                watched: set[asyncio.Future[Any]] = {task, news}
+                if stops:
+                    watched.add(abort)
                 if not task.done():
                     await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
                 news.cancel()
