@@ -32,14 +32,14 @@ _CUT = "..."
 def refreshed(page: Path) -> str:
     """Return a page with the output of each command as it is now.
 
-    The commands of one page run in one empty folder, into which the programs and
-    machine files that stand beside the page are copied.
+    The commands of one page run in one empty folder, into which the programs, the
+    files of machines and schedules, and the journals beside the page are copied.
     """
     text = page.read_text("utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for beside in sorted(page.parent.iterdir()):
-            if page.parent != ROOT and beside.suffix in {".py", ".toml"}:
+            if page.parent != ROOT and beside.suffix in {".jsonl", ".py", ".toml"}:
                 shutil.copy(beside, folder)
         return _BLOCK.sub(lambda match: _block(match[1], folder), text)
 
