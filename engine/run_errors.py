@@ -12,6 +12,7 @@ __all__ = [
     "Deadlock",
     "EndlessDecision",
     "IllegalEvent",
+    "JournalError",
     "NothingWillHappen",
     "OutOfRange",
     "RecordError",
@@ -236,3 +237,22 @@ class CertificateError(RecordError):
 
     def __str__(self) -> str:
         return f"certificate refused, {self.field}: {self.problem}"
+
+
+@attrs.define(str=False)
+class JournalError(RecordError):
+    """A journal of requests and answers that cannot be read.
+
+    Attributes:
+        path: the file.
+        line: its line, counted from 1, or 0 if it is about the whole file.
+        problem: what is wrong.
+    """
+
+    path: str
+    line: int
+    problem: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.problem}"

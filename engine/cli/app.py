@@ -26,6 +26,7 @@ COMMANDS = {
     "explain": "Explain a reason, limit, phase, terminal or finding.",
     "faults": "List what the fault server can do to a client.",
     "serve": "Serve a fault schedule as a Messages API on this machine.",
+    "journal": "Draw a journal: what a client sent, and what it got.",
     "new": "Write a starting machine file and its test.",
 }  #: in the order of the help page
 

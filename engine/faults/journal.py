@@ -15,7 +15,7 @@ conversation: names of tools, numbers, and hashes.
 Times are seconds since the beginning.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import attrs
@@ -224,7 +224,7 @@ class MemoryJournal:
         return pair(self.records)
 
 
-def pair(records: list[Record]) -> list[Exchange]:
+def pair(records: Sequence[Record]) -> list[Exchange]:
     """Put every request and its answer together."""
     answers: Mapping[int, Answered] = {
         each.n: each for each in records if isinstance(each, Answered)

@@ -19,6 +19,7 @@ from unspiral.engine.faults.journal import (
     Left,
     Noise,
     Outaged,
+    Record,
 )
 from unspiral.engine.faults.plans import Refusal, Situation, good_acts
 from unspiral.engine.faults.reply import Reply, Text, Thinking, ToolUse
@@ -84,9 +85,23 @@ class Player:
         self._until = float("-inf")  # the port is closed until then
         self._runs: dict[str, Run] = {}
         self._open: dict[int, Performance] = {}
-        journal.write(
-            Began(schedule=schedule.name, seed=schedule.seed, started=started)
+        self._began: Began | None = Began(
+            schedule=schedule.name, seed=schedule.seed, started=started
         )
+
+    def begin(self) -> None:
+        """Begin the journal; a second time does nothing.
+
+        Raises:
+            FileProblem: it cannot be written.
+        """
+        began, self._began = self._began, None
+        if began is not None:
+            self.journal.write(began)
+
+    def _write(self, record: Record) -> None:
+        self.begin()
+        self.journal.write(record)
 
     def receive(self, incoming: Incoming, now: float) -> Performance:
         """Take a request, and say what is to be done.
@@ -102,7 +117,7 @@ class Player:
         run = self._run(request.run)
         self.requests += 1
         asked = run.note(request, self.requests, now)
-        self.journal.write(asked)
+        self._write(asked)
         answer, why = self._answer(run, asked, request)
         performance = Performance(asked, answer, why)
         self._open[asked.n] = performance
@@ -127,7 +142,7 @@ class Player:
         performance.ended = True
         del self._open[performance.asked.n]
         answer = performance.answer
-        self.journal.write(
+        self._write(
             Answered(
                 performance.asked.n,
                 now,
@@ -158,7 +173,7 @@ class Player:
             return 0
         place.pass_outage()
         self._until = now + play.outage
-        self.journal.write(Outaged(now, play.outage, place.name))
+        self._write(Outaged(now, play.outage, place.name))
         return play.outage
 
     def hear(self, what: str, now: float) -> None:
@@ -169,7 +184,7 @@ class Player:
         """
         self._noise += 1
         if self._noise <= _MAX_NOISE:
-            self.journal.write(Noise(now, what))
+            self._write(Noise(now, what))
         else:
             self._unheard += 1
 
@@ -182,8 +197,8 @@ class Player:
         for performance in tuple(self._open.values()):
             self.finish(performance, now, 0, "stopped")
         if self._unheard:
-            self.journal.write(Noise(now, "more of the same", self._unheard))
-        self.journal.write(Ended(now, self.requests))
+            self._write(Noise(now, "more of the same", self._unheard))
+        self._write(Ended(now, self.requests))
 
     def _run(self, name: str) -> Run:
         if name not in self._runs:

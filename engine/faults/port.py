@@ -60,7 +60,7 @@ class Port:
         self._socket = bound
         self.port = bound.getsockname()[1]
 
-    async def listen(self, protocol: Callable[[], asyncio.Protocol]) -> None:
+    async def listen(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Open the port that is taken.
 
         Raises:
@@ -68,13 +68,14 @@ class Port:
         """
         loop = asyncio.get_running_loop()
         opening, self._socket = self._socket, None
+        if opening is None:
+            return  # it was given back meanwhile
         try:
             self._server = await loop.create_server(
                 protocol, sock=opening, backlog=1_024
             )
         except OSError as error:
-            if opening is not None:
-                opening.close()
+            opening.close()
             raise self._cannot(error) from None
 
     def shut(self) -> None:

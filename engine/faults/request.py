@@ -100,7 +100,7 @@ class Request:
         schemas: their input schemas by name.
         tokens: input tokens, as the estimator counts them.
         size: bytes of the body.
-        hashes: one a message.
+        hashes: one a message; where a cache may break does not matter.
         hash: of the body as a JSON value: the order of keys and blanks do not matter.
         problem: why the API would refuse it whatever the schedule says, or None.
     """
@@ -158,7 +158,7 @@ def read_request(incoming: Incoming) -> Request:
         },
         tokens=of_request(body),
         size=incoming.size,
-        hashes=tuple(_hash(message) for message in messages),
+        hashes=tuple(_hash(_said(message)) for message in messages),
         hash=_hash(body) if body else "",
         problem=problem,
     )
@@ -315,6 +315,18 @@ def _object(value: object) -> Mapping[str, object]:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _said(message: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a message without marks for the cache, which move from turn to turn."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": [{"type": "text", "text": content}]}
+    blocks = [
+        {name: value for name, value in block.items() if name != "cache_control"}
+        for block in _objects(content)
+    ]
+    return {**message, "content": blocks}
 
 
 def _hash(value: object) -> str:

@@ -1,7 +1,7 @@
 """The performers of one model request: ask, wait, renew; and what was answered.
 
-Each says what came of it. How often is asked, and which model, the table says: the raised
-output limit, the other model and the count of attempts are its memory.
+Each says what came of it. How often is asked, and which model, the table says: the
+raised output limit, the other model and the count of attempts are its memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +43,8 @@ class Caller:
     Attributes:
         model: whoever answers.
         clock: time.
-        pause: from the retry that is ahead, from 1, and the server's hint in seconds, to
-            the seconds to wait.
+        pause: from the retry that is ahead, from 1, and the server's hint in seconds,
+            to the seconds to wait.
         tools: what is offered now.
         names: the model, and the one that takes over.
         system: the system prompt.
@@ -89,7 +89,7 @@ class Caller:
         """Wait before the next attempt."""
         outcome = here.work.outcome
         hint = None if outcome is None else outcome.wait
-        seconds = self.pause(int(here.memory["call_model.attempts"]) or 1, hint)
+        seconds = self.pause(int(str(here.memory["call_model.attempts"])) or 1, hint)
         here.tell(Waiting(seconds, "" if outcome is None else outcome.text))
         await self.clock.sleep(seconds)
         return "waited"

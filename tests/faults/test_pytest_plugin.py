@@ -91,7 +91,8 @@ def test_both_fixtures_serve_the_tests_of_others(run: str) -> None:
 def test_a_failed_test_shows_what_the_server_saw(run: str) -> None:
     _, _, report = run.partition("Journal of the fault server")
 
-    assert "claude-sonnet-5-5" in report or "reply" in report
+    assert "200 text; end_turn" in report
+    assert "run main: 1 request" in report
 
 
 def test_the_plugin_costs_a_run_nothing_but_itself() -> None:
