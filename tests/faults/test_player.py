@@ -322,9 +322,9 @@ def test_a_request_that_is_at_fault_is_refused_as_the_api_does(
 
 def test_models_are_listed_and_a_single_one_is_found_or_not() -> None:
     def get(target: str) -> dict[str, object]:
-        return json.loads(
-            body_of(Played().ask(Incoming("GET", target, HEADERS, b"", 0)))
-        )
+        asked = Incoming("GET", target, HEADERS, b"", 0)
+        body: dict[str, object] = json.loads(body_of(Played().ask(asked)))
+        return body
 
     assert get("/v1/models")["has_more"] is False
     assert get("/v1/models/claude-opus-5-5?beta=true")["id"] == "claude-opus-5-5"
