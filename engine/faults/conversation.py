@@ -113,6 +113,7 @@ class Conversation:
             FileProblem: the journal cannot be written.
         """
         await self._refuse(Bad(503, "too many connections"))
+        await self.line.close()
 
     async def _opened(self) -> Opened | None:
         """Wait for the head of a request."""
@@ -156,9 +157,9 @@ class Conversation:
 
     async def _exchange(self, opened: Opened) -> bool:
         """Read the rest of a request and answer it; return whether to go on."""
-        if opened.waits and not await self.line.send(CONTINUE):
-            return False
         async with self._space(opened):
+            if opened.waits and not await self.line.send(CONTINUE):
+                return False
             body = await self._body()
             if body is None:
                 return False
@@ -202,7 +203,8 @@ class Conversation:
                     return None
                 case _:
                     pass
-        self._player.hear("a body without end", self._now())
+        endless = size > _SWALLOWED
+        await self._refuse(Bad(413 if endless else 408, "a body without end"))
         return None
 
     async def _perform(self, performance: Performance, opened: Opened) -> bool:
@@ -236,7 +238,7 @@ class _Stage:
                     ended = not self._chunks or await self._line.send(LAST_CHUNK)
                     return "kept" if ended else "gone"
                 case Close():
-                    await self._line.close()
+                    self._line.end()
                     return "broken"
                 case Reset():
                     await self._line.reset()
@@ -280,6 +282,9 @@ class _Stage:
     async def _send(self, data: bytes) -> bool:
         if self._bodiless:
             return True
-        here = await self._line.send(chunk(data) if self._chunks else data)
-        self.sent += len(data) if here else 0
-        return here
+        pieces = chunk(data) if self._chunks else (data,)
+        for piece in pieces:
+            if not await self._line.send(piece):
+                return False
+        self.sent += len(data)
+        return True

@@ -42,7 +42,7 @@ class Opened:
         headers: by lower-case name; of a repeated one the last.
         length: bytes that the body is declared to have, or None if it comes in chunks.
         chunks: whether the client understands an answer in chunks.
-        keeps: whether it wants to keep the connection.
+        keeps: whether it wants to keep the connection; HTTP/1.0 is never kept.
         waits: whether it waits for a word before it sends the body.
     """
 
@@ -137,6 +137,10 @@ class Reader:
             self._bad = Bad(400, "both content-length and transfer-encoding")
             return self._bad
         modern = request.http_version >= b"1.1"
+        size = sum(len(name) + len(value) for name, value in request.headers)
+        if size + len(request.target) > MAX_HEAD:  # h11 takes more if it comes at once
+            self._bad = Bad(431, "the headers are too long")
+            return self._bad
         words = headers.get("connection", "").lower()
         chunked = "transfer-encoding" in headers
         return Opened(
@@ -145,7 +149,7 @@ class Reader:
             headers,
             None if chunked else int(headers.get("content-length", "0")),
             modern,
-            "close" not in words and (modern or "keep-alive" in words),
+            modern and "close" not in words,
             self._h11.they_are_waiting_for_100_continue,
         )
 
@@ -180,6 +184,11 @@ def head_bytes(head: Head, *, chunks: bool, keeps: bool) -> bytes:
 _OVERLOADED = 529
 
 
-def chunk(data: bytes) -> bytes:
-    """Write a piece of a body as one chunk."""
-    return b"%x\r\n%b\r\n" % (len(data), data)
+_SMALL = 64 * 1024  # bytes of a chunk that may well be copied
+
+
+def chunk(data: bytes) -> tuple[bytes, ...]:
+    """Write a piece of a body as one chunk, in parts: a big one is not copied."""
+    if len(data) <= _SMALL:
+        return (b"%x\r\n%b\r\n" % (len(data), data),)
+    return b"%x\r\n" % len(data), data, b"\r\n"

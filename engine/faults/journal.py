@@ -84,7 +84,7 @@ class Asked:
         shape: one word a message, such as `u:t a:tu u:r`: the role, and a letter a
             block (t text, k thinking, u tool use, r tool result, i image, d document,
             c compaction, o other). Of a long history the last ones.
-        tools: how many are offered, by name.
+        tools: the names of those that are offered, the first 200.
         size: bytes of the body.
         tokens: of the input, as the estimator counts.
         hash: of the body.

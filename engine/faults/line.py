@@ -12,12 +12,14 @@ from typing import cast
 
 __all__ = ["Line"]
 
-_MOST = 64 * 1024  # bytes that are held before the client is told to wait
+_READ = 16 * 1024  # bytes that are read at once
+_MOST = 16 * 1024  # bytes that are held before the client is told to wait
+_SLICE = 256 * 1024  # bytes that are sent at once: asyncio copies what must wait
 _SETTLE = 0.02  # seconds for what was sent to arrive before a reset overtakes it
 _LINGER = 2.0  # seconds in which a client may read the last answer and close
 
 
-class Line(asyncio.Protocol):
+class Line(asyncio.BufferedProtocol):
     """A connection that coroutines read from and write to.
 
     Args:
@@ -27,6 +29,7 @@ class Line(asyncio.Protocol):
     def __init__(self, opened: Callable[["Line"], None]) -> None:
         self._opened = opened
         self._transport: asyncio.Transport | None = None
+        self._space = bytearray(_READ)  # thousands may send: so much of each, no more
         self._buffer = bytearray()
         self._eof = False
         self._lost = False
@@ -42,9 +45,14 @@ class Line(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         self._opened(self)
 
-    def data_received(self, data: bytes) -> None:
-        """Take bytes."""
-        self._buffer += data
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Say where bytes are to be put."""
+        del sizehint
+        return self._space
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the bytes that were put there."""
+        self._buffer += memoryview(self._space)[:nbytes]
         self._arrived.set()
         if len(self._buffer) > _MOST and self._transport is not None:
             self._transport.pause_reading()
@@ -92,10 +100,14 @@ class Line(asyncio.Protocol):
 
     async def send(self, data: bytes) -> bool:
         """Send bytes; return whether the system took them all."""
-        if self._transport is None or self._transport.is_closing():
-            return False
-        self._transport.write(data)
-        await self._writable.wait()
+        view = memoryview(data)
+        for start in range(0, len(view), _SLICE):
+            if self._transport is None or self._transport.is_closing():
+                return False
+            self._transport.write(view[start : start + _SLICE])
+            # Others have their turn, however fast this client reads.
+            await asyncio.sleep(0)
+            await self._writable.wait()
         return not self._lost
 
     async def wait(self, seconds: float) -> bool:
@@ -105,12 +117,15 @@ class Line(asyncio.Protocol):
                 await self.gone.wait()
         return self.gone.is_set()
 
+    def end(self) -> None:
+        """Say that no more comes (FIN)."""
+        if self._transport is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._transport.write_eof()
+
     async def close(self) -> None:
         """Close (FIN). The client may read what was sent, however long it took."""
-        if self._transport is None:
-            return
-        with contextlib.suppress(OSError, RuntimeError):
-            self._transport.write_eof()
+        self.end()
         # Closed with bytes unread, the system would reset and lose the answer.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LINGER):

@@ -1,17 +1,21 @@
 """The port of a server: taken, listened at, and really closed during an outage.
 
-A port that is bound and not listened at refuses connections, and nobody else can have
-it meanwhile.
+A port that is bound and not listened at refuses connections. Meanwhile it is ours, but
+for programs that share ports on purpose.
 """
 
 import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
+from typing import Any
 
 from unspiral.engine.errors import BadValue, CannotListen
 
 __all__ = ["Port"]
+
+_BACKLOG = 1_024  # clients that may wait to be accepted
+_BREATH = 0.1  # seconds until it is tried again when there are no more open files
 
 
 class Port:
@@ -35,7 +39,8 @@ class Port:
             allowed = "a loopback address, unless remote clients are allowed explicitly"
             raise BadValue("host", host, allowed)
         self._socket: socket.socket | None = None
-        self._server: asyncio.Server | None = None
+        self._protocol: Callable[[], asyncio.BaseProtocol] | None = None
+        self._coming: dict[asyncio.Task[Any], socket.socket] = {}
 
     @property
     def url(self) -> str:
@@ -49,7 +54,8 @@ class Port:
         Raises:
             CannotListen: it cannot be had.
         """
-        bound = socket.socket(self._family, socket.SOCK_STREAM)
+        # With the protocol told, asyncio sends small pieces at once (TCP_NODELAY).
+        bound = socket.socket(self._family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind((self._address, self.port))
@@ -60,23 +66,55 @@ class Port:
         self._socket = bound
         self.port = bound.getsockname()[1]
 
-    async def listen(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+    def listen(self, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
         """Open the port that is taken.
 
         Raises:
             CannotListen: somebody else listens there.
         """
-        loop = asyncio.get_running_loop()
-        opening, self._socket = self._socket, None
-        if opening is None:
+        if self._socket is None:
             return  # it was given back meanwhile
         try:
-            self._server = await loop.create_server(
-                protocol, sock=opening, backlog=1_024
-            )
+            self._socket.listen(_BACKLOG)
         except OSError as error:
-            opening.close()
+            self.release()
             raise self._cannot(error) from None
+        self._protocol = protocol
+        asyncio.get_running_loop().add_reader(self._socket, self._accept)
+
+    def _accept(self) -> None:
+        """Take a client that waits; one at a time, so that others get their turn."""
+        loop = asyncio.get_running_loop()
+        listening = self._socket
+        if listening is None or self._protocol is None:
+            return
+        try:
+            client, _ = listening.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError:  # no more open files: clients wait until there are
+            loop.remove_reader(listening)
+            loop.call_later(_BREATH, self._again, listening)
+            return
+        client.setblocking(False)  # noqa: FBT003 - as the library has it
+        # asyncio's own server loses a client that comes while it is being closed.
+        task = loop.create_task(loop.connect_accepted_socket(self._protocol, client))
+        self._coming[task] = client
+        task.add_done_callback(self._came)
+
+    def _came(self, task: "asyncio.Task[Any]") -> None:
+        client = self._coming.pop(task)
+        if task.cancelled() or task.exception() is not None:
+            client.close()
+
+    def _again(self, listening: socket.socket) -> None:
+        if self._socket is listening:
+            asyncio.get_running_loop().add_reader(listening, self._accept)
+
+    async def settle(self) -> None:
+        """Wait for clients that were accepted and are not handed over yet."""
+        while self._coming:
+            await asyncio.gather(*self._coming, return_exceptions=True)
 
     def shut(self) -> None:
         """Close the port and keep it: connections are refused until it is opened.
@@ -89,12 +127,13 @@ class Port:
 
     def release(self) -> None:
         """Give the port back."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._socket is None:
+            return
+        if self._protocol is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._protocol = None
+        self._socket.close()
+        self._socket = None
 
     def _resolve(self) -> tuple[socket.AddressFamily, str]:
         try:

@@ -27,6 +27,7 @@ _LETTERS = {
     "compaction": "c",
 }
 _SHAPE = 400  # characters of a shape: a history of a thousand turns is told by its end
+_TOOLS = 200  # names of tools that a journal holds of one request
 _REMEMBERED = 100_000  # bodies and results a run is remembered by
 
 
@@ -85,7 +86,7 @@ class Run:
             max_tokens=request.max_tokens,
             messages=len(request.messages),
             shape=_shape(request.messages),
-            tools=request.tools,
+            tools=request.tools[:_TOOLS],
             size=request.size,
             tokens=request.tokens,
             hash=request.hash,

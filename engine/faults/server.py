@@ -8,11 +8,9 @@ It knows the clock of its loop, and who is connected; what is said, it does not 
 """
 
 import asyncio
-from collections.abc import Coroutine
 from types import TracebackType
 from typing import Self
 
-from unspiral.engine.errors import CannotListen, FileProblem
 from unspiral.engine.faults.conversation import Bounds, Conversation
 from unspiral.engine.faults.journal import Journal, MemoryJournal
 from unspiral.engine.faults.line import Line
@@ -23,6 +21,9 @@ from unspiral.engine.faults.room import Room
 from unspiral.engine.faults.schedule import Schedule
 
 __all__ = ["FaultServer"]
+
+_TURNED_AWAY = 100  # connections that are told at once that there are too many
+_ROUNDS = 4  # of the loop, from a connection that is accepted to its end
 
 
 class FaultServer:
@@ -59,9 +60,11 @@ class FaultServer:
         self.player = Player(schedule, self.journal, started=started)
         self._room = Room(self.bounds.bodies)
         self._talks: dict[Conversation, asyncio.Task[None]] = {}
+        self._turned_away: dict[Conversation, asyncio.Task[None]] = {}
         self._outage: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
-        self._failure: FileProblem | CannotListen | None = None
+        self._failure: Exception | None = None
+        self._told = False  # whether somebody has been told of the failure
         self._origin = 0.0
 
     @property
@@ -78,17 +81,28 @@ class FaultServer:
         """Seconds since the server was started."""
         return asyncio.get_running_loop().time() - self._origin
 
+    @property
+    def open_connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._talks)
+
     async def __aenter__(self) -> Self:
         """Start to listen.
 
         Raises:
             CannotListen: the port cannot be had.
+            FileProblem: the journal cannot be written.
         """
         self._origin = asyncio.get_running_loop().time()
         self._port.take()
-        self._mind_the_port(MAIN)
-        if self._outage is None:
-            await self._port.listen(self._line)
+        try:
+            self.player.begin()
+            self._mind_the_port(MAIN)
+            if self._outage is None:
+                self._port.listen(self._line)
+        except BaseException:
+            self._port.release()
+            raise
         return self
 
     async def __aexit__(
@@ -106,9 +120,11 @@ class FaultServer:
         Raises:
             FileProblem: the journal cannot be written.
             CannotListen: the port was lost during an outage.
+            Exception: a defect of ours, which must not look like a quiet server.
         """
         await self._ended.wait()
         if self._failure is not None:
+            self._told = True
             raise self._failure
 
     async def stop(self) -> None:
@@ -116,18 +132,27 @@ class FaultServer:
 
         Raises:
             FileProblem: the journal cannot be written.
+            Exception: whatever else ended the server, if nobody asked `failed`.
         """
         if self._ended.is_set() and self._failure is None:
             return
         self._ended.set()
         self._port.release()
-        tasks = [*self._talks.values(), *([self._outage] if self._outage else [])]
+        await self._port.settle()
+        talks = self._talks | self._turned_away
+        tasks = [*talks.values(), *([self._outage] if self._outage else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # asyncio closes the sockets in its next round
+        for talk in talks:  # a task that had not begun has abandoned nothing
+            talk.line.abandon()
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
         if self._failure is None:
             self.player.stop(self.now)
+        elif not self._told:
+            self._told = True
+            raise self._failure
 
     def _line(self) -> Line:
         return Line(self._connected)
@@ -137,29 +162,35 @@ class FaultServer:
             line, self.player, self._room, self.bounds, lambda: self.now, self._answered
         )
         many = len(self._talks) >= self.bounds.connections
-        work = self._watched(talk, talk.turn_away() if many else talk.run())
-        self._talks[talk] = asyncio.get_running_loop().create_task(work)
+        if self._ended.is_set() or (many and len(self._turned_away) >= _TURNED_AWAY):
+            line.abandon()
+            return
+        talks = self._turned_away if many else self._talks
+        work = self._watched(talk, talks)
+        talks[talk] = asyncio.get_running_loop().create_task(work)
 
     async def _watched(
-        self, talk: Conversation, work: Coroutine[None, None, None]
+        self, talk: Conversation, talks: dict[Conversation, asyncio.Task[None]]
     ) -> None:
         """Let nothing that happens on one connection harm another."""
         try:
-            await work
-        except FileProblem as error:
+            await (talk.run() if talks is self._talks else talk.turn_away())
+        except Exception as error:  # noqa: BLE001 - `failed` or `stop` raises it
             self._fail(error)
         finally:
             talk.line.abandon()
-            self._talks.pop(talk, None)
+            talks.pop(talk, None)
 
     def _answered(self, run: str) -> bool:
         """Return whether the port is still open, so that connections are kept."""
         self._mind_the_port(run)
-        return self._outage is None
+        return self._outage is None and not self._ended.is_set()
 
     def _mind_the_port(self, run: str) -> None:
         """Close the port, if the run has come to a step that says so."""
-        if self._outage is None and self.player.closed_for(self.now, run):
+        if self._outage is not None or self._ended.is_set():
+            return
+        if self.player.closed_for(self.now, run):
             closing = self._closed(run)
             self._outage = asyncio.get_running_loop().create_task(closing)
             self._port.shut()
@@ -173,12 +204,13 @@ class FaultServer:
             while seconds:  # one outage may follow another
                 await asyncio.sleep(seconds)
                 seconds = self.player.closed_for(self.now, run)
-            await self._port.listen(self._line)
-        except (FileProblem, CannotListen) as error:
+            if not self._ended.is_set():
+                self._port.listen(self._line)
+        except Exception as error:  # noqa: BLE001 - `failed` or `stop` raises it
             self._fail(error)
         self._outage = None
 
-    def _fail(self, error: FileProblem | CannotListen) -> None:
+    def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
         self._port.release()
         self._ended.set()

@@ -1,6 +1,7 @@
 """A fault server in a thread of its own, for programs and tests that are not async."""
 
 import asyncio
+import contextlib
 import threading
 from types import TracebackType
 from typing import Any, Self
@@ -65,7 +66,8 @@ class ServerThread:
             UnspiralError: what ended the server before.
         """
         if self._loop is not None and self._ending is not None:
-            self._loop.call_soon_threadsafe(self._ending.set)
+            with contextlib.suppress(RuntimeError):  # it has ended by itself
+                self._loop.call_soon_threadsafe(self._ending.set)
             self._loop = None
         if self._thread.is_alive():
             self._thread.join()

@@ -41,8 +41,8 @@ ASKED: dict[str, Any] = {
 
 
 async def create(client: anthropic.AsyncAnthropic) -> str:
-    message: object = await client.messages.create(**ASKED)
-    return told(message)
+    call: Callable[..., Awaitable[object]] = client.messages.create
+    return told(await call(**ASKED))
 
 
 async def raw(client: anthropic.AsyncAnthropic) -> str:

@@ -60,7 +60,7 @@ def test_an_entry_says_what_it_is_what_it_tests_and_what_to_expect(name: str) ->
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_ends_once_and_at_its_end(name: str, stream: bool) -> None:  # noqa: FBT001 - a parameter
+def test_an_answer_ends_once_and_at_its_end(name: str, stream: bool) -> None:
     acts = Played(fail(name)).ask(incoming(stream=stream)).answer.acts
     endings = (End, Close, Reset, Forever)
 
@@ -75,7 +75,7 @@ def test_an_answer_ends_once_and_at_its_end(name: str, stream: bool) -> None:  #
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_body_that_ends_well_has_the_length_that_its_head_declares(
     name: str,
-    stream: bool,  # noqa: FBT001 - a parameter
+    stream: bool,
 ) -> None:
     performance = Played(fail(name)).ask(incoming(stream=stream))
     first, last = performance.answer.acts[0], performance.answer.acts[-1]

@@ -209,7 +209,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_journal_on_the_disk_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    records = [Began(), Asked(1, "main", 0.5, "messages"), Ended(1, 1)]
+    records: list[Record] = [Began(), Asked(1, "main", 0.5, "messages"), Ended(1, 1)]
 
     with FileJournal(path) as journal:
         for record in records:

@@ -164,8 +164,7 @@ def blocks_of(history: History, kind: str) -> list[Place]:
     return [
         (at, index)
         for at, message in enumerate(history)
-        if isinstance(message["content"], list)
-        for index, block in enumerate(message["content"])
+        for index, block in enumerate(as_list(message["content"]))
         if block["type"] == kind
     ]
 
