@@ -27,9 +27,9 @@ if __name__ == "__main__":
 import anthropic
 import attrs
 import httpx2
-from unspiral.engine.faults.server import FaultServer
 
 from unspiral.engine.faults.schedule import Schedule, say
+from unspiral.engine.faults.server import FaultServer
 from unspiral.engine.faults.transport import FaultTransport
 
 __all__ = ["CALLS", "WAYS", "Row", "main", "measure"]

@@ -107,7 +107,6 @@ def _schedule(what: Playable) -> "Schedule":
 
 def _drawn(journal: "MemoryJournal") -> str:
     from unspiral.engine.report.journal import journal_lines  # noqa: PLC0415 - if failed
-
     from unspiral.engine.report.lines import plain  # noqa: PLC0415 - same
 
     return plain(journal_lines(journal.records))

@@ -58,7 +58,7 @@ def test_numbers_alone_fade_nothing(gate: Machine) -> None:
 def test_every_step_of_a_run_through_a_nested_machine_is_marked(
     loop: Machine,
     level: Level,
-    nested: bool,  # noqa: FBT001 - a parameter of the test
+    nested: bool,
 ) -> None:
     table = compile_table(loop)
     rows = rows_of_a_run(

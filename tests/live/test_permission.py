@@ -714,7 +714,7 @@ def test_where_nobody_can_be_asked_the_answer_is_no() -> None:
     ("answer", "allowed"),
     [(True, True), (False, False), (None, False), ("yes", False), (1, False)],
 )
-def test_only_a_clear_yes_is_one(answer: object, allowed: bool) -> None:  # noqa: FBT001
+def test_only_a_clear_yes_is_one(answer: object, allowed: bool) -> None:
     person = Person(answer)
     gate = Gate(ROOT, ask=person)
 
