@@ -12,6 +12,8 @@ from unspiral.engine.faults.server import FaultServer
 
 __all__ = ["ServerThread"]
 
+_GLANCE = 0.1  # seconds between two looks at whether the server still runs
+
 
 class ServerThread:
     """A server that runs beside the caller, to be used as a context manager.
@@ -32,8 +34,8 @@ class ServerThread:
         journal: MemoryJournal | None = None,
         **options: Any,  # noqa: ANN401 - those of FaultServer
     ) -> None:
-        self.journal = MemoryJournal() if journal is None else journal
-        self._server = FaultServer(schedule, self.journal, **options)
+        self._journal = MemoryJournal() if journal is None else journal
+        self._server = FaultServer(schedule, self._journal, **options)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,6 +50,18 @@ class ServerThread:
     def url_of(self, run: str) -> str:
         """Return the base URL of a run."""
         return self._server.url_of(run)
+
+    @property
+    def journal(self) -> MemoryJournal:
+        """The journal; an answer whose end a client has seen is in it."""
+        loop, caught_up = self._loop, threading.Event()
+        if loop is not None:
+            # The last bytes and the record of an answer are of one round of the loop.
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(caught_up.set)
+                while self._thread.is_alive() and not caught_up.wait(_GLANCE):
+                    pass
+        return self._journal
 
     def start(self) -> None:
         """Start, and wait until clients can connect.
