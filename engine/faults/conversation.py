@@ -160,7 +160,7 @@ class Conversation:
         async with self._space(opened):
             if opened.waits and not await self.line.send(CONTINUE):
                 return False
-            body = await self._body()
+            body = await self._body(opened)
             if body is None:
                 return False
             data, size = body
@@ -174,28 +174,32 @@ class Conversation:
     @contextlib.asynccontextmanager
     async def _space(self, opened: Opened) -> AsyncGenerator[None]:
         """Hold room for the body: of one that comes in chunks, for the greatest."""
-        size = MAX_BODY if opened.length is None else min(opened.length, MAX_BODY)
-        if size <= _FREE:
+        size = MAX_BODY if opened.length is None else opened.length
+        if size <= _FREE or size > MAX_BODY:  # a longer one is dropped as it comes
             yield
             return
         async with self._room.taken(size):
             yield
 
-    async def _body(self) -> tuple[bytes | None, int] | None:
+    async def _body(self, opened: Opened) -> tuple[bytearray | None, int] | None:
         """Return the body, or None for it if it is too long, and its size."""
-        parts: list[bytes] = []
+        # One array that grows: thousands of pieces would leave the memory in holes.
+        body = bytearray()
         size = 0
+        fits = opened.length is None or opened.length <= MAX_BODY
         deadline = self._now() + self._bounds.body
         while size <= _SWALLOWED and self._now() < deadline:
             event = self._reader.next()
             match event:
                 case Piece(data):
                     size += len(data)
-                    parts.append(data)
-                    if size > MAX_BODY:
-                        parts.clear()
+                    fits = fits and size <= MAX_BODY
+                    if fits:
+                        body += data
+                    else:
+                        body.clear()
                 case Complete():
-                    return (None if size > MAX_BODY else b"".join(parts)), size
+                    return (body if fits else None), size
                 case Bad():
                     await self._refuse(event)
                     return None

@@ -59,7 +59,7 @@ class Incoming:
     method: str
     target: str
     headers: Mapping[str, str]
-    body: bytes | None
+    body: bytes | bytearray | None
     size: int
 
 

@@ -267,7 +267,8 @@ def test_after_a_kill_the_journal_is_readable_up_to_the_last_whole_line(
     reading = read_journal(path)
     assert not reading.whole
     ended = [each for each in reading.exchanges if each.answered is not None]
-    assert len(ended) >= 100
+    # The last answer may have been seen by the client and not been noted yet.
+    assert len(ended) >= 99
     assert json.loads(BODY)["model"] == reading.exchanges[0].asked.model
 
 
