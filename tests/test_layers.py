@@ -54,6 +54,7 @@ HOMES: dict[str, frozenset[str]] = {
     "graphviz_pure": frozenset({"diagrams.svg"}),
     "httpx2": frozenset({"engine.live.client", "engine.faults.transport"}),
     "hypothesis": frozenset({"engine.fuzz", "engine.pytest_plugin"}),
+    "jsonschema_rs": frozenset({"engine.live.tools.schema"}),
     "numpy": frozenset({"engine.check", "engine.chance"}),
     "pytest": frozenset({"engine.pytest_plugin"}),
     "reportlab": frozenset({"diagrams.svg"}),
