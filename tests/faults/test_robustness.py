@@ -102,7 +102,7 @@ JUNK = st.one_of(
 
 
 @given(st.lists(JUNK, min_size=1, max_size=5))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_garbage_harms_nobody(junk: list[bytes]) -> None:
     server, journal = serving(DONE)
 
@@ -187,7 +187,7 @@ def test_clients_that_vanish_leave_a_journal_that_fits(seed: int) -> None:
 
 
 SERVER = """
-import asyncio, resource, sys
+import asyncio, sys
 from unspiral.engine.faults.journal_file import FileJournal
 from unspiral.engine.faults.schedule import Schedule, say
 from unspiral.engine.faults.server import FaultServer
@@ -198,7 +198,9 @@ async def main():
         async with FaultServer(schedule, journal) as server:
             print(server.url, flush=True)
             await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, flush=True)
+    # Not getrusage: its figure begins with that of the process that started us.
+    status = open("/proc/self/status").read()
+    print(int(status.split("VmHWM:")[1].split()[0]) * 1024, flush=True)
 
 asyncio.run(main())
 """
@@ -224,6 +226,7 @@ async def upload(url: str, size: int) -> int:
     return status
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
 def test_bodies_of_a_hundred_megabytes_are_refused_within_bounds(
     tmp_path: Path,
 ) -> None:
