@@ -282,6 +282,13 @@ def check(
     assert world.overlaps == []
     assert world.most <= cap
     assert len(set(world.begun)) == len(world.begun)
+    executing: set[str] = set()
+    for told in world.told:
+        if told.step.after.phase == "executing":
+            executing.add(told.id)
+        else:
+            executing.discard(told.id)
+        assert len(executing) <= cap
     for n in world.begun:
         plan = plans[n]
         assert plan.gate == "yes"
@@ -485,12 +492,19 @@ def test_what_is_discarded_at_any_moment_yields_nothing_and_leaves_nothing_runni
             assert steps[-1].after.phase in {"discarded", "answered"}
 
 
-def started(world: World, abort: Abort | None = None) -> Executor:
-    performer = Performer(world, world, world, LoopClock(), Lanes(), 2.0)
+def started(
+    world: World,
+    abort: Abort | None = None,
+    bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+) -> Executor:
+    performer = Performer(
+        world, world, world, LoopClock(), Lanes(bounds.cap), bounds.grace
+    )
     executor = Executor(
         performer,
         abort or Abort(),
         world.note,
+        bounds=bounds,
     )
     for block in world.blocks():
         executor.add(block)
@@ -500,40 +514,20 @@ def started(world: World, abort: Abort | None = None) -> Executor:
 # -- who runs beside whom --------------------------------------------------------------
 
 
-def seconds_of(world: World, **more: Any) -> float:
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        begin = loop.time()
-        await run_calls(
-            world.blocks(),
-            {},
-            world,
-            world,
-            world,
-            LoopClock(),
-            Abort(),
-            lambda _: None,
-            **more,
-        )
-        return round(loop.time() - begin, 3)
-
-    return run_virtual(main())
-
-
 def test_safe_calls_run_side_by_side_and_unsafe_ones_alone() -> None:
     safe, unsafe = Plan("read"), Plan("write")
 
-    assert seconds_of(World([safe] * 10)) == 1
-    assert seconds_of(World([unsafe] * 10)) == 10
-    assert seconds_of(World([safe, safe, unsafe, safe, safe])) == 3
+    assert lasting(World([safe] * 10)) == 1
+    assert lasting(World([unsafe] * 10)) == 10
+    assert lasting(World([safe, safe, unsafe, safe, safe])) == 3
 
 
 def test_never_more_than_the_cap_run_at_once() -> None:
     world = World([Plan("read")] * 25)
 
-    assert seconds_of(world) == 3
+    assert lasting(world) == 3
     assert world.most == 10
-    assert seconds_of(World([Plan("read")] * 25), bounds=Bounds(cap=1)) == 25
+    assert lasting(World([Plan("read")] * 25), bounds=Bounds(cap=1)) == 25
 
 
 def test_no_call_overtakes_one_that_waits() -> None:
@@ -561,7 +555,6 @@ def test_a_call_can_begin_while_the_answer_is_still_streamed() -> None:
     world = World([Plan("read", 2), Plan("read", 2)])
 
     async def main() -> ToolRound:
-        executor = started(attrs.evolve(world, plans=[]))
         first, second = world.blocks()
         executor = Executor(
             Performer(world, world, world, LoopClock(), Lanes(), 2.0),
@@ -817,6 +810,16 @@ def test_a_call_that_cannot_be_ended_keeps_unsafe_ones_out_and_is_not_waited_for
     assert world.overlaps == []
 
 
+def test_calls_that_cannot_be_ended_count_as_running() -> None:
+    world = World([Plan("read", 5_000, "stubborn"), Plan("read")])
+
+    done = rounds(world, bounds=Bounds(cap=1))
+
+    assert world.most == 1
+    assert "still runs" in texts(done)[1]
+    assert rounds(World(world.plans)).statuses == ("error_result", "answered")
+
+
 def test_only_the_failure_of_a_shell_call_reaches_its_siblings() -> None:
     read, bash = Plan("read", ending="error"), Plan("bash", ending="error")
 
@@ -844,6 +847,126 @@ def test_a_result_that_was_there_before_an_abort_is_kept() -> None:
     done = played(Plan("read", 1), Plan("read", 9), deed=(5.0, "user"))
 
     assert done.statuses == ("answered", "user_rejected")
+
+
+@pytest.mark.parametrize("reason", ["user", "interrupt"])
+def test_an_abort_ends_the_tools_that_it_may_end_at_once(
+    reason: Literal["user", "interrupt"],
+) -> None:
+    world = World([Plan("fetch", 90), Plan("fetch", 90)])
+
+    assert lasting(world, (1.0, reason)) == 1
+
+
+def test_a_user_who_stops_the_run_does_not_wait_for_hooks_on_what_is_done() -> None:
+    world = World([Plan("write", 1, wait=40)])
+    hooks_before_and_gate = 80
+
+    assert lasting(world, (hooks_before_and_gate + 10, "user")) == 90
+    assert [each.step.event for each in world.told][-2] == "yielded"
+    assert world.told[-1].step.after.phase == "answered"
+
+
+def test_a_failed_shell_call_ends_its_siblings_at_once() -> None:
+    class Shells(World):
+        def traits(self, name: str) -> Traits:
+            return Traits(runs_shell=name == "read")
+
+    world = Shells([Plan("read", 1, "error"), Plan("read", 90)])
+
+    assert lasting(world) == 1
+    assert world.told[-1].step.after.phase == "sibling_cancelled"
+
+
+def test_a_tool_that_is_done_when_the_abort_comes_says_so_itself() -> None:
+    abort = Abort()
+
+    class Last(World):
+        async def run(self, name: str, given_: Mapping[str, object], /) -> ToolOutcome:
+            outcome = await super().run(name, given_)
+            abort.set()
+            return outcome
+
+    world = Last([Plan("write"), Plan("write")])
+
+    async def main() -> ToolRound:
+        executor = started(world, abort)
+        return await executor.finish()
+
+    assert run_virtual(main()).statuses == ("answered", "user_rejected")
+
+
+def test_a_tool_that_is_told_to_end_is_told_once_and_has_time_to_tidy_up() -> None:
+    tidied: list[int] = []
+
+    class Tidy(World):
+        async def _take(self, plan: Plan) -> None:
+            try:
+                await asyncio.sleep(plan.seconds)
+            except asyncio.CancelledError:
+                await asyncio.sleep(plan.wait)
+                tidied.append(1)
+                raise
+
+    quick, slow = Plan("fetch", 90, wait=0.5), Plan("fetch", 90, wait=1.5)
+    world = Tidy([quick, slow, quick])
+
+    done = rounds(world, (60.0, "user"))
+
+    assert len(tidied) == 3
+    assert set(done.statuses) == {"user_rejected"}
+    assert world.left == ()
+
+
+@pytest.mark.parametrize("says", ["yes", "no"])
+@pytest.mark.parametrize("part", ["hook", "gate"])
+def test_a_hook_or_gate_that_swallows_its_cancellation_does_not_let_the_tool_run(
+    part: str, says: Literal["yes", "no"]
+) -> None:
+    async def stay() -> None:
+        try:
+            await asyncio.sleep(90)
+        except asyncio.CancelledError:
+            return
+
+    class Swallows(World):
+        async def rule(
+            self, name: str, given_: Mapping[str, object], hook: Ruling | None, /
+        ) -> tuple[bool, str]:
+            if part == "gate":
+                await stay()
+            return await super().rule(name, given_, hook)
+
+        async def call(self, call: HookCall, /) -> HookWord:
+            if part == "hook":
+                await stay()
+            return await super().call(call)
+
+    world = Swallows([Plan("write", gate=says), Plan("write")])
+
+    done = rounds(world, (5.0, "user"))
+
+    assert world.begun == []
+    assert done.statuses == ("user_rejected", "user_rejected")
+
+
+def lasting(
+    world: World,
+    deed: Deed | None = None,
+    bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+) -> float:
+    """Return how many seconds a round lasts."""
+
+    async def main() -> float:
+        abort = Abort()
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        if deed is not None:
+            loop.call_later(deed[0], abort.set, deed[1])
+        await started(world, abort, bounds).finish()
+        return round(loop.time() - begin, 3)
+
+    return run_virtual(main())
 
 
 # -- what a round was ------------------------------------------------------------------

@@ -4,3 +4,5 @@
 built-in tools; `registry` holds them and those of users; `executor` runs the calls of
 an answer, each on the machine `tool_call`. The model and the loop are not known here.
 """
+
+__all__: list[str] = []

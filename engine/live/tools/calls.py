@@ -87,6 +87,7 @@ class Call:
         steps: all that it has taken.
         task: that works on it.
         running: the tool itself.
+        ending: whoever works on it was told to end.
     """
 
     block: Block
@@ -100,7 +101,7 @@ class Call:
     steps: list[Step] = attrs.field(factory=list[Step])
     task: "asyncio.Task[None] | None" = None
     running: "asyncio.Future[Any] | None" = None
-    _told_to_end: bool = False
+    ending: bool = False
 
     @property
     def id(self) -> str:
@@ -143,14 +144,14 @@ class Call:
         over: "Callable[[asyncio.Task[None]], object]",
     ) -> None:
         """Begin to work on it, and say when that is over."""
-        self.running, self._told_to_end = None, False
+        self.running, self.ending = None, False
         self.task = asyncio.create_task(work)
         self.task.add_done_callback(over)
 
     def end(self) -> None:
         """Tell whatever works on it to end; once, so that it has its time to."""
-        if self.task is not None and not self._told_to_end:
-            self._told_to_end = True
+        if self.task is not None and not self.ending:
+            self.ending = True
             self.task.cancel()
 
     def offers(self, event: str) -> bool:

@@ -76,6 +76,9 @@ class Performer:
             return Done(
                 "failed", "Not run: an earlier call could not be ended and still runs."
             )
+        if call.ending:  # a hook or the gate has swallowed that it was cancelled
+            self.lanes.leave(call)
+            raise asyncio.CancelledError
         return await self._run(call, seconds)
 
     async def after(self, call: Call) -> None:
