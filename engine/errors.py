@@ -14,7 +14,8 @@ The tree, with who must act::
     │   ├── MissingTool         an optional program or library that is not installed
     │   ├── FileProblem         a file that cannot be read or written
     │   ├── CannotListen        an address that a server cannot have
-    │   └── CannotImport        a Python module that should hold a machine
+    │   ├── CannotImport        a Python module that should hold a machine
+    │   └── SessionBusy         a session that another process has open
     ├── RunError                whoever answers the phases must act
     │   ├── IllegalEvent        an event that the phase does not offer now
     │   ├── StuckError          no alternative of the machine applies
@@ -26,7 +27,8 @@ The tree, with who must act::
     └── RecordError             whoever supplied a recorded file must act
         ├── TraceError          a trace or snapshot of another machine, or malformed
         ├── CertificateError    a certificate that does not hold
-        └── JournalError        a journal of requests that cannot be read
+        ├── JournalError        a journal of requests that cannot be read
+        └── SessionError        a session that cannot be read
 
 Each class builds its message from typed fields: a test reads the fields, a person
 the text, and no raise site holds prose.
@@ -46,6 +48,7 @@ from unspiral.engine.run_errors import (
     RecordError,
     RunError,
     ScriptError,
+    SessionError,
     StuckError,
     TraceError,
 )
@@ -72,6 +75,8 @@ __all__ = [
     "RunError",
     "ScheduleError",
     "ScriptError",
+    "SessionBusy",
+    "SessionError",
     "StuckError",
     "ToolFailed",
     "TraceError",
@@ -326,4 +331,24 @@ class ToolFailed(UsageError):
     def __str__(self) -> str:
         return (
             f"{self.tool} failed: {self.problem[:300].strip() or 'it does not say why'}"
+        )
+
+
+@attrs.define(str=False)
+class SessionBusy(UsageError):
+    """A session that is open already: one process at a time writes to it.
+
+    Attributes:
+        path: the session.
+        pid: of the process that has it, or 0 if it has not said so yet.
+    """
+
+    path: str
+    pid: int
+
+    def __str__(self) -> str:
+        who = f"process {self.pid}" if self.pid else "another process"
+        return (
+            f"{self.path} is in use by {who}: "
+            "wait for its end, or begin another session"
         )

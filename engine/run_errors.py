@@ -18,6 +18,7 @@ __all__ = [
     "RecordError",
     "RunError",
     "ScriptError",
+    "SessionError",
     "StuckError",
     "TraceError",
 ]
@@ -256,3 +257,25 @@ class JournalError(RecordError):
     def __str__(self) -> str:
         where = f"{self.path}:{self.line}" if self.line else self.path
         return f"{where}: {self.problem}"
+
+
+@attrs.define(str=False)
+class SessionError(RecordError):
+    """A session that cannot be read: damaged, of another version, or not ours.
+
+    Attributes:
+        path: the file, or "".
+        problem: what is wrong.
+        event: the number of the event, counted from 1, or 0.
+        line: the line of an exported file, counted from 1, or 0.
+    """
+
+    path: str
+    problem: str
+    event: int = 0
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        event = f"event {self.event}" if self.event else ""
+        return ": ".join(each for each in (where, event, self.problem) if each)

@@ -30,7 +30,7 @@ NEIGHBOURS: dict[str, frozenset[str]] = {
     "engine.chance": frozenset({"engine.core", "engine.chance"}),
     "engine.replay": frozenset({"engine.core", "engine.replay"}),
     "engine.export": frozenset({"engine.core", "engine.export"}),
-    "engine.live": frozenset({"engine.core", "engine.live", "machines"}),
+    "engine.live": frozenset({"engine.core", "engine.live", "engine.toml", "machines"}),
     # It plays the outside world and must not share our view of it.
     "engine.faults": frozenset({"engine.faults", "engine.toml"}),
     "engine.blackbox": frozenset({"engine.core", "engine.faults", "engine.blackbox"}),

@@ -6,6 +6,7 @@ not know what a line or a file is, nor how a step is taken.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import NoReturn, TypeAlias, cast
 
@@ -68,8 +69,7 @@ def parse_object(text: str, line: int = 0) -> dict[str, object]:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
             raise TraceError(f"key {_short(twice)} stands twice", line)
         return found
 
