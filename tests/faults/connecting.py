@@ -112,9 +112,13 @@ async def until(true: Callable[[], object]) -> None:
 
 
 def played(main: Callable[[], Awaitable[None]], *, debug: bool = False) -> None:
-    """Run, and fail if anything is left behind or was swallowed by the loop."""
+    """Run, and fail if anything is left behind or was swallowed by the loop.
+
+    What was there before is not collected: it is not ours, and there is much of it.
+    """
     told: list[object] = []
     hook, sys.unraisablehook = sys.unraisablehook, told.append
+    gc.freeze()
 
     async def watched() -> None:
         loop = asyncio.get_running_loop()
@@ -130,6 +134,7 @@ def played(main: Callable[[], Awaitable[None]], *, debug: bool = False) -> None:
         gc.collect()
     finally:
         sys.unraisablehook = hook
+        gc.unfreeze()
     assert told == []
 
 
