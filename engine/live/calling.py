@@ -9,8 +9,14 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from unspiral.engine.live.events import Said, Tombstone, Waiting
-from unspiral.engine.live.message import calls_of, text_of
-from unspiral.engine.live.ports import Ask, Clock, Delta, Model, Outcome, ToolSpec
+from unspiral.engine.live.message import (
+    History,
+    calls_of,
+    text_of,
+    without_thinking,
+)
+from unspiral.engine.live.ports import Ask, Clock, Delta, Model, ToolSpec
+from unspiral.engine.live.spending import OVER_BUDGET, Purse
 from unspiral.engine.live.state import Here
 
 __all__ = ["Caller", "read_reply"]
@@ -21,19 +27,7 @@ _UNFINISHED = frozenset(
 )
 
 
-@attrs.frozen
-class Charge:
-    """What an attempt cost.
-
-    Attributes:
-        model: that was asked.
-        source: who asked.
-        outcome: what came of it.
-    """
-
-    model: str
-    source: str
-    outcome: Outcome
+_HEARTBEAT = 30.0  # seconds: whoever watches hears of a long wait so often
 
 
 @attrs.define
@@ -48,8 +42,9 @@ class Caller:
         tools: what is offered now.
         names: the model, and the one that takes over.
         system: the system prompt.
-        charge: is told what each attempt cost.
+        purse: what may be spent.
         output_limit: the most output tokens that the user allows, or None.
+        asked: requests so far.
     """
 
     model: Model
@@ -58,12 +53,15 @@ class Caller:
     tools: Callable[[], Sequence[ToolSpec]]
     names: tuple[str, str]
     system: str
-    charge: Callable[[Charge], None]
+    purse: Purse
     output_limit: int | None = None
     asked: int = 0
+    _of_fallback: set[str] = attrs.field(factory=set[str], init=False)
 
     async def request(self, here: Here) -> str:
         """Send one attempt, and read its answer to the end."""
+        if OVER_BUDGET in here.offered and self.purse.exceeded():
+            return OVER_BUDGET
         self.asked += 1
         number, said = self.asked, False
 
@@ -74,24 +72,31 @@ class Caller:
 
         ask = self._ask(here)
         outcome = await self.model.attempt(ask, tell)
-        self.charge(Charge(ask.model, ask.source, outcome))
+        self.purse.charge(ask, outcome)
         work = here.work
         work.outcome = outcome
         work.answer = outcome.message
         work.withheld = "" if outcome.message else outcome.text
         work.streams = work.streams and outcome.fact != "stream_died"
         work.max_tokens = outcome.room or work.max_tokens
-        if said and outcome.message is None:
-            here.tell(Tombstone(number))
+        if outcome.message is None:
+            if said:
+                here.tell(Tombstone(number))
+        elif _on_fallback(here):
+            self._of_fallback.add(outcome.message.id)
         return outcome.fact
 
     async def backoff(self, here: Here) -> str:
         """Wait before the next attempt."""
         outcome = here.work.outcome
         hint = None if outcome is None else outcome.wait
-        seconds = self.pause(int(str(here.memory["call_model.attempts"])) or 1, hint)
-        here.tell(Waiting(seconds, "" if outcome is None else outcome.text))
-        await self.clock.sleep(seconds)
+        retry = int(str(here.memory.get("call_model.attempts", 1))) or 1
+        left, why = self.pause(retry, hint), "" if outcome is None else outcome.text
+        while left > 0:
+            here.tell(Waiting(left, why))
+            piece = min(left, _HEARTBEAT)
+            await self.clock.sleep(piece)
+            left -= piece
         return "waited"
 
     async def refresh(self, here: Here) -> str:
@@ -101,20 +106,32 @@ class Caller:
 
     def _ask(self, here: Here) -> Ask:
         work, limits = here.work, here.limits
-        name = "escalated_output" if here.memory["override"] else "output_cap"
-        most = work.max_tokens or self.output_limit or int(str(limits[name]))
+        name = "escalated_output" if here.memory.get("override") else "output_cap"
+        most = self.output_limit or int(str(limits[name]))
+        fallback = _on_fallback(here)
         return Ask(
-            model=self.names[bool(here.memory["on_fallback"])],
-            messages=work.view,
+            model=self.names[fallback],
+            messages=self._unsigned(work.view) if fallback else work.view,
             system=self.system,
             tools=tuple(self.tools()),
-            max_tokens=most,
+            max_tokens=min(most, work.max_tokens or most),
             stream=work.streams,
             source=str(limits["query_source"]),
         )
 
+    def _unsigned(self, view: History) -> History:
+        """Leave out what another model has thought: its signature is of no use here."""
+        return tuple(
+            message if message.id in self._of_fallback else without_thinking(message)
+            for message in view
+        )
 
-async def read_reply(here: Here) -> str:
+
+def _on_fallback(here: Here) -> bool:
+    return here.memory.get("on_fallback") is True
+
+
+def read_reply(here: Here) -> str:
     """Look at the blocks of the answer, and at its stop reason only for what is cut."""
     outcome, answer = here.work.outcome, here.work.answer
     if outcome is None or answer is None:

@@ -1,4 +1,4 @@
-"""Compaction: the performers of `autocompact.*` and `compact_reactively`.
+"""Compaction: performs `autocompact.*`, `compact_reactively` and `break_cycle`.
 
 They ask for a summary, make a new history of it, and say what that has freed, by size.
 How often one tries, and what a failure leads to, is the table's business; only the
@@ -16,11 +16,13 @@ import attrs
 
 from unspiral.engine.core.language import Unlimited, Value
 from unspiral.engine.live.context import Context
+from unspiral.engine.live.continues import with_answer
 from unspiral.engine.live.estimate import Gauge, Size, rough
 from unspiral.engine.live.events import Status, Warned
 from unspiral.engine.live.message import History, groups, user_text
 from unspiral.engine.live.ports import Ask, HookCall, Hooks, Outcome
-from unspiral.engine.live.state import Here
+from unspiral.engine.live.spending import OVER_BUDGET
+from unspiral.engine.live.state import Here, Performer
 from unspiral.engine.live.summarising import (
     SYSTEM,
     Rounds,
@@ -75,7 +77,7 @@ class _Attempt:
 
 @attrs.define
 class Compactor:
-    """Performs `autocompact.*` and `compact_reactively`.
+    """Performs `autocompact.*`, `compact_reactively` and `break_cycle`.
 
     Attributes:
         context: what is compacted.
@@ -92,7 +94,7 @@ class Compactor:
     notes: Callable[[], str] = _no_notes
     _attempt: _Attempt | None = attrs.field(default=None, init=False)
 
-    def performers(self) -> Mapping[str, Callable[[Here], Awaitable[str]]]:
+    def performers(self) -> Mapping[str, Performer]:
         """Return the performers by the names of their phases."""
         return {
             "autocompact.measure": self.measure,
@@ -102,11 +104,12 @@ class Compactor:
             "autocompact.truncate": self.truncate,
             "autocompact.weigh": self.weigh,
             "compact_reactively": self.compact_reactively,
+            "break_cycle": self.break_cycle,
         }
 
     # -- before the window is full -----------------------------------------------------
 
-    async def measure(self, here: Here) -> str:
+    def measure(self, here: Here) -> str:
         """Measure what would be sent."""
         self._attempt = self._begun(here)
         over = self._attempt.before.tokens >= self.context.window.threshold
@@ -136,7 +139,7 @@ class Compactor:
         with _status(here):
             return await self._summarised(here)
 
-    async def truncate(self, here: Here) -> str:
+    def truncate(self, here: Here) -> str:
         """Drop the oldest rounds from the request."""
         attempt = self._current(here)
         dropped = int(str(here.memory.get("autocompact.dropped", 0)))
@@ -170,6 +173,15 @@ class Compactor:
         freed = before.tokens - self.context.size(history).tokens
         return "compacted" if freed > 0 else "compacted_no_gain"
 
+    async def break_cycle(self, here: Here) -> str:
+        """Summarise the history with the round that repeats others, to break out."""
+        work = here.work
+        assert work.round is not None  # noqa: S101 - it is a round that repeats others
+        work.base = (*with_answer(work), work.round.message, *work.round.notes)
+        work.view, work.answer, work.round = work.base, None, None
+        with _status(here):
+            return await self._mend(here)
+
     async def _mend(self, here: Here) -> str:
         self._attempt = attempt = self._begun(here)
         gap = gap_of(here.work.outcome, 0)
@@ -189,7 +201,7 @@ class Compactor:
             self._attempt = attrs.evolve(current, rounds=rounds, dropped=True, gap=None)
             event = await self._summarised(here)
         if event != "summary":
-            return "failed"
+            return event if event == OVER_BUDGET else "failed"
         gained = await self._replaced(here, "reactive") == "gained"
         return "compacted" if gained else "compacted_no_gain"
 
@@ -239,6 +251,8 @@ class Compactor:
                 source="compact",
             )
         )
+        if outcome.fact == OVER_BUDGET and OVER_BUDGET in here.offered:
+            return OVER_BUDGET
         event, summary = summary_in(outcome)
         gap = gap_of(outcome, window.reserve) if event == "too_long" else None
         self._attempt = attrs.evolve(attempt, summary=summary, gap=gap)

@@ -5,7 +5,7 @@ iteration: decisions on results, cleared results, folds, and what the API said o
 Where the facts lead is not known here; limits of the table only switch stages off.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 import attrs
 
@@ -55,6 +55,7 @@ class Context:
         folds: committed and staged.
         gauge: what the API said of sizes.
         freed: tokens that the stages of this iteration freed.
+        latest: the size of what was looked at last.
     """
 
     window: Window
@@ -69,13 +70,17 @@ class Context:
     folds: Folds = attrs.field(factory=Folds, init=False)
     gauge: Gauge = attrs.field(init=False)
     freed: int = attrs.field(default=0, init=False)
+    latest: Size = attrs.field(default=Size(0, 0), init=False)
     _count: Tally = attrs.field(factory=Tally, init=False)
     _known: History = attrs.field(default=(), init=False)
+    _kept: tuple[object, ...] = attrs.field(
+        default=(0, {}, frozenset(), Folds()), init=False
+    )
 
     def __attrs_post_init__(self) -> None:
         self.gauge = Gauge(self.window.floor)
 
-    def performers(self) -> Mapping[str, Callable[[Here], Awaitable[str]]]:
+    def performers(self) -> Mapping[str, Callable[[Here], str]]:
         """Return the performers by the names of their phases."""
         return {
             "shape.result_budget": self.result_budget,
@@ -90,10 +95,10 @@ class Context:
         """Return the size of a view of the present history."""
         return self.gauge.size(view, self._count)
 
-    def facts(self, here: Here) -> Mapping[str, int | str]:
-        """Return numbers for the record of a step."""
-        size = self.size(here.work.view)
-        return {"tokens": size.tokens, "epoch": size.epoch, "freed": self.freed}
+    def facts(self) -> dict[str, int | str]:
+        """Return numbers for the record of a step, as they were measured last."""
+        latest = self.latest
+        return {"tokens": latest.tokens, "epoch": latest.epoch, "freed": self.freed}
 
     def follow(self, history: History) -> None:
         """Take note of the history. If others rewrote it, a new epoch begins."""
@@ -128,10 +133,11 @@ class Context:
     def sending(self, view: History) -> None:
         """Take note of what is sent; the next answer speaks of its size."""
         self.gauge = self.gauge.sending(view, self._count)
+        self.latest = self.size(view)
 
     # -- performers --------------------------------------------------------------------
 
-    async def result_budget(self, here: Here) -> str:
+    def result_budget(self, here: Here) -> str:
         """Look at what there is, and put results that are too large aside."""
         self.follow(here.work.base)
         view = after_boundary(here.work.base)
@@ -142,7 +148,7 @@ class Context:
         )
         return self._lighter(here, shaped)
 
-    async def snip(self, here: Here) -> str:
+    def snip(self, here: Here) -> str:
         """Remove old rounds."""
         if not here.limits.get("history_snip", True):
             return "kept"
@@ -151,7 +157,7 @@ class Context:
             self._forget(shaped.view)
         return self._lighter(here, shaped)
 
-    async def microcompact(self, here: Here) -> str:
+    def microcompact(self, here: Here) -> str:
         """Clear old results."""
         if not here.limits.get("microcompact_on", True):
             return "kept"
@@ -166,7 +172,7 @@ class Context:
         )
         return self._lighter(here, shaped)
 
-    async def collapse(self, here: Here) -> str:
+    def collapse(self, here: Here) -> str:
         """Show committed folds, and commit some if room is short."""
         if not here.limits.get("context_collapse", True):
             return "kept"
@@ -181,13 +187,13 @@ class Context:
         self.freed += shaped.freed
         return shaped.event
 
-    async def preflight(self, here: Here) -> str:
+    def preflight(self, here: Here) -> str:
         """Measure what is about to be sent."""
         self.sending(here.work.view)
-        over = self._tokens(here.work.view) >= self.window.blocking
+        over = self.latest.tokens >= self.window.blocking
         return "over_limit" if over else "fits"
 
-    async def drain(self, here: Here) -> str:
+    def drain(self, here: Here) -> str:
         """Commit all folds at once."""
         event, self.folds, _ = drain(here.work.base, self.folds, self.folding)
         return event
@@ -206,13 +212,26 @@ class Context:
         """Return what has to outlive the process, as plain JSON."""
         return {
             "epoch": self.gauge.epoch,
-            "decisions": self.decisions.plain(),
+            "stubs": dict(self.decisions.stubs),
             "cleared": sorted(self.cleared),
             "folds": self.folds.plain(),
         }
 
-    def restore(self, value: object) -> None:
+    def news(self) -> dict[str, object] | None:
+        """Return what `plain` does if that has changed since the last time, or None."""
+        now = (self.gauge.epoch, self.decisions.stubs, self.cleared, self.folds)
+        if now == self._kept:
+            return None
+        self._kept = now
+        return self.plain()
+
+    def restore(self, value: object, history: History) -> None:
         """Take up what `plain` returned.
+
+        Args:
+            value: it.
+            history: that belongs to it. Results that the model has seen stay as they
+                are.
 
         Raises:
             BadValue: it is no context.
@@ -221,7 +240,7 @@ class Context:
         epoch = kept.get("epoch")
         if not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < 0:
             raise BadValue("a context's 'epoch'", repr(epoch), "a number, 0 or more")
-        decisions = Decisions.from_plain(kept.get("decisions"))
+        decisions = Decisions.restored(kept.get("stubs"), history)
         cleared = cleared_from_plain(kept.get("cleared"))
         folds = Folds.from_plain(kept.get("folds"))
         self.decisions, self.cleared, self.folds = decisions, cleared, folds

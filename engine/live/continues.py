@@ -47,7 +47,8 @@ def _resume(work: Workspace) -> History:
 
 
 def _blocked(work: Workspace) -> History:
-    reasons = work.word.blocks or ("A stop hook does not accept this answer yet.",)
+    said = (*work.word.blocks, *work.word.context)
+    reasons = said or ("A stop hook does not accept this answer yet.",)
     return (*settled(with_answer(work), _CUT), *_notes(*reasons))
 
 

@@ -5,15 +5,18 @@ from typing import TypeAlias
 
 import attrs
 
-from unspiral.engine.core.step import Step
+from unspiral.engine.core.step import Snapshot, Step
 from unspiral.engine.live.message import History, Message
 
 __all__ = [
     "Answered",
+    "Called",
+    "Calling",
     "Continued",
     "Decided",
     "Ended",
     "LiveEvent",
+    "Refused",
     "Said",
     "Shown",
     "Status",
@@ -51,6 +54,38 @@ class Answered:
     """A whole answer of the model that is kept."""
 
     message: Message
+
+
+@attrs.frozen
+class Calling:
+    """A call of a tool begins.
+
+    Attributes:
+        id: of the call.
+        name: of the tool.
+        given: its input; hostile.
+    """
+
+    id: str
+    name: str
+    given: Mapping[str, object]
+
+
+@attrs.frozen
+class Called:
+    """A call has come to its result.
+
+    Attributes:
+        id: of the call.
+        name: of the tool.
+        text: of the result; hostile.
+        error: whether it is an error.
+    """
+
+    id: str
+    name: str
+    text: str
+    error: bool
 
 
 @attrs.frozen
@@ -95,6 +130,17 @@ class Shown:
 
 
 @attrs.frozen
+class Refused:
+    """Hooks have refused the prompt; no run begins.
+
+    Attributes:
+        why: what they said.
+    """
+
+    why: str
+
+
+@attrs.frozen
 class Decided:
     """A row was taken.
 
@@ -111,9 +157,17 @@ class Decided:
 
 @attrs.frozen
 class Continued:
-    """The loop goes round again, and why."""
+    """The loop goes round again, and why.
+
+    Attributes:
+        reason: of the continue.
+        history: the conversation from now on.
+        snapshot: where the table stands.
+    """
 
     reason: str
+    history: History
+    snapshot: Snapshot
 
 
 @attrs.frozen
@@ -124,22 +178,27 @@ class Ended:
         terminal: the terminal reason.
         history: the conversation, every call with its result.
         text: what was answered last.
+        snapshot: where the table stands.
     """
 
     terminal: str
     history: History
     text: str
+    snapshot: Snapshot
 
 
 LiveEvent: TypeAlias = (
     Said
     | Tombstone
     | Answered
+    | Calling
+    | Called
     | ToolsRan
     | Waiting
     | Status
     | Warned
     | Shown
+    | Refused
     | Decided
     | Continued
     | Ended

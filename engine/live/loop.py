@@ -4,15 +4,16 @@ It decides nothing. A performer answers a phase with one of its events; the tabl
 by the library `transitions`, says where that leads; a continue builds the next state.
 So another row, limit or target is another behaviour, with nothing changed here.
 
-An iteration is what lies between two continues. The driver is synchronous, phases are
-not; what a phase tells is handed over before the next one begins, so that a slow
+An iteration is what lies between two continues. The driver is synchronous, phases need
+not be; what a phase tells is handed over before the next one begins, so that a slow
 consumer holds up the loop, and at most one answer waits.
 """
 
 import asyncio
 import collections
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import TypeAlias
 
 from unspiral.engine.core.library import Driver
 from unspiral.engine.core.step import Snapshot, Step, available_events, memory_of
@@ -26,19 +27,23 @@ from unspiral.engine.live.events import (
     Ended,
     LiveEvent,
     Shown,
-    ToolsRan,
 )
-from unspiral.engine.live.message import History, settled, text_of
+from unspiral.engine.live.message import History, settled, text_of, user_text
 from unspiral.engine.live.ports import Abort, Clock
-from unspiral.engine.live.state import Here, State, Workspace
+from unspiral.engine.live.state import Here, Performer, State, Workspace
 
-__all__ = ["ABORTED", "Loop", "Performer"]
+__all__ = ["ABORTED", "Facts", "Loop"]
 
 ABORTED = "aborted"  #: the event of every phase that can be stopped in the middle
 
-Performer = Callable[[Here], Awaitable[str]]
+Facts: TypeAlias = Mapping[str, int | str]
 
 _UNSETTLED = "The run ended before this call was run."
+_INTERRUPTED = "The user stopped the run here."
+
+
+def _no_facts() -> Facts:
+    return {}
 
 
 class Loop:
@@ -46,11 +51,12 @@ class Loop:
 
     Args:
         table: the machine at its limits.
-        performers: by the name of the phase; every acting phase needs one.
+        performers: by the name of the phase; every acting phase needs one. One that
+            has nothing to wait for returns its event, any other a coroutine of it.
         clock: time.
         abort: how the run can be stopped.
         settles: phases that see to an abort by themselves, since they must settle.
-        facts: numbers for the record of each step.
+        facts: returns numbers of the moment, for the record of each step.
 
     Raises:
         UnknownName: a phase has no performer, or a continue of the table no meaning.
@@ -64,7 +70,7 @@ class Loop:
         abort: Abort,
         *,
         settles: frozenset[str] = frozenset(),
-        facts: Callable[[Here], Mapping[str, int | str]] = lambda _: {},
+        facts: Callable[[], Facts] = _no_facts,
     ) -> None:
         _check(table, performers)
         self._table = table
@@ -74,7 +80,7 @@ class Loop:
         self._settles = settles
         self._facts = facts
         self._told: collections.deque[LiveEvent] = collections.deque()
-        self._news = asyncio.Event()
+        self._waker: asyncio.Future[None] | None = None
 
     async def run(
         self, history: History, snapshot: Snapshot | None = None
@@ -90,90 +96,117 @@ class Loop:
         driver = Driver(self._table, snapshot)
         state = State(history)
         work = _fresh(state)
-        while driver.snapshot.phase not in self._table.terminals:
-            begun = self._clock.now()
-            here = self._here(driver.snapshot, state, work)
-            step: Step | None = None
-            async for each in self._performed(driver, here):
-                if isinstance(each, Step):
-                    step = each
-                else:
-                    yield each
-            assert step is not None  # noqa: S101 - the last that is yielded
-            yield Decided(step, self._clock.now() - begun, self._facts(here))
-            if self._goes_round(step):
-                for kept in _kept(step.row.reason, work):
-                    yield kept
-                state = go_on(step.row.reason, state, work)
-                work = _fresh(state)
-                yield Continued(step.row.reason)
-        for each in _last(work):
+        watch = asyncio.ensure_future(self._watch())
+        try:
+            while driver.model.state not in self._table.terminals:
+                begun = self._clock.now()
+                event: str | None = None
+                if self._table.events[driver.model.state]:
+                    here = self._here(driver.snapshot, state, work)
+                    came = self._begun(here)
+                    if isinstance(came, str):
+                        event = came
+                    else:
+                        async with contextlib.aclosing(
+                            self._telling(came, stops=self._stops(here))
+                        ) as told:
+                            async for each in told:
+                                yield each
+                        event = ABORTED if came.cancelled() else came.result()
+                while self._told:
+                    yield self._told.popleft()
+                step = driver.send(event)
+                yield Decided(step, self._clock.now() - begun, self._facts())
+                if self._goes_round(step):
+                    state, told_now = _continued(step, state, work)
+                    for each in told_now:
+                        yield each
+                    work = _fresh(state)
+        finally:
+            watch.cancel()
+        for each in self._last(driver.snapshot, work):
             yield each
-        whole = settled(_whole(work), _UNSETTLED)
-        text = "" if work.answer is None else text_of(work.answer)
-        yield Ended(driver.snapshot.phase, whole, text)
+
+    # -- one phase ---------------------------------------------------------------------
 
     def _here(self, snapshot: Snapshot, state: State, work: Workspace) -> Here:
+        table = self._table
         return Here(
             snapshot.phase,
             state,
             work,
-            memory_of(self._table, snapshot),
-            self._table.limits,
+            memory_of(table, snapshot),
+            table.limits,
             self._tell,
+            available_events(table, snapshot),
         )
 
-    async def _performed(
-        self, driver: Driver, here: Here
-    ) -> AsyncGenerator[LiveEvent | Step]:
-        """Yield what a phase tells, then the step that it leads to."""
-        if not self._table.events[here.phase]:
-            yield driver.send()
-            return
-        offered = available_events(self._table, driver.snapshot)
-        stops = ABORTED in offered and here.phase not in self._settles
-        task = asyncio.ensure_future(self._performers[here.phase](here))
-        try:
-            async for told in self._telling(task, stops=stops):
-                yield told
-        finally:
-            if not task.done():
-                await _cancel(task)
-        yield driver.send(ABORTED if task.cancelled() else task.result())
+    def _stops(self, here: Here) -> bool:
+        return ABORTED in here.offered and here.phase not in self._settles
+
+    def _begun(self, here: Here) -> "str | asyncio.Future[str]":
+        """Begin to perform a phase; return its event, or what will have it."""
+        if self._abort.reason is not None and self._stops(here):
+            return ABORTED
+        came = self._performers[here.phase](here)
+        return came if isinstance(came, str) else asyncio.ensure_future(came)
 
     async def _telling(
         self, task: "asyncio.Future[str]", *, stops: bool
     ) -> AsyncGenerator[LiveEvent]:
         """Yield what is told until a phase is performed; stop it on an abort."""
-        abort = asyncio.ensure_future(self._abort.wait())
+        task.add_done_callback(lambda _: self._wake())
+        told_to_stop = False
         try:
-            while not task.done() or self._told:
+            while True:
                 while self._told:
                     yield self._told.popleft()
-                self._news.clear()
-                news = asyncio.ensure_future(self._news.wait())
-                watched: set[asyncio.Future[Any]] = {task, news}
-                if stops:
-                    watched.add(abort)
-                if not task.done():
-                    await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-                news.cancel()
-                if stops and abort.done() and not task.done():
-                    await _cancel(task)
+                if task.done():
+                    return
+                if stops and self._abort.reason is not None and not told_to_stop:
+                    told_to_stop = True
+                    task.cancel()
+                self._waker = asyncio.get_running_loop().create_future()
+                await self._waker
         finally:
-            abort.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        await self._abort.wait()
+        self._wake()
 
     def _tell(self, event: LiveEvent) -> None:
         self._told.append(event)
-        self._news.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waker is not None and not self._waker.done():
+            self._waker.set_result(None)
+
+    # -- what a row leads to -----------------------------------------------------------
 
     def _goes_round(self, step: Step) -> bool:
         return step.row.reason in CONTINUES and step.row.target == self._table.initial
 
-
-async def _cancel(task: "asyncio.Future[str]") -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    def _last(self, snapshot: Snapshot, work: Workspace) -> list[LiveEvent]:
+        """Return what is told at the end."""
+        told: list[LiveEvent] = []
+        if work.answer is not None and not work.told:
+            told.append(Answered(work.answer))
+        if work.withheld:
+            told.append(Shown(work.withheld))
+        whole = with_answer(work)
+        if work.round is not None:
+            whole = (*whole, work.round.message)
+        whole = settled(whole, _UNSETTLED)
+        ends = {each.name: each.kind for each in self._table.flat.terminals}
+        if ends[snapshot.phase] == "abort" and self._abort.reason == "user":
+            whole = (*whole, user_text(_INTERRUPTED, "note"))
+        text = "" if work.answer is None else text_of(work.answer)
+        told.append(Ended(snapshot.phase, whole, text, snapshot))
+        return told
 
 
 def _check(table: Table, performers: Mapping[str, Performer]) -> None:
@@ -190,26 +223,14 @@ def _fresh(state: State) -> Workspace:
     return Workspace(state.history, state.history, state.looked)
 
 
-def _kept(reason: str, work: Workspace) -> list[LiveEvent]:
-    """Return what a continue makes part of the conversation."""
+def _continued(
+    step: Step, state: State, work: Workspace
+) -> tuple[State, list[LiveEvent]]:
+    """Return the next state, and what is told of it."""
+    after = go_on(step.row.reason, state, work)
     told: list[LiveEvent] = []
-    if CONTINUES[reason](work)[len(work.base) :][:1] == (work.answer,):
-        told += [] if work.answer is None else [Answered(work.answer)]
-        told += [] if work.round is None else [ToolsRan(work.round.message)]
-    return told
-
-
-def _whole(work: Workspace) -> History:
-    whole = with_answer(work)
-    return whole if work.round is None else (*whole, work.round.message)
-
-
-def _last(work: Workspace) -> list[LiveEvent]:
-    told: list[LiveEvent] = []
-    if work.answer is not None:
+    kept = after.history[len(work.base) :][:1] == (work.answer,)
+    if kept and work.answer is not None and not work.told:
         told.append(Answered(work.answer))
-    if work.round is not None:
-        told.append(ToolsRan(work.round.message))
-    if work.withheld:
-        told.append(Shown(work.withheld))
-    return told
+    told.append(Continued(step.row.reason, after.history, step.after))
+    return after, told

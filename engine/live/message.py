@@ -23,7 +23,10 @@ __all__ = [
     "tool_result",
     "user_text",
     "wire",
+    "without_thinking",
 ]
+
+_THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 
 Block: TypeAlias = Mapping[str, object]
 Role: TypeAlias = Literal["user", "assistant"]
@@ -90,6 +93,13 @@ def text_of(message: Message) -> str:
 def calls_of(message: Message) -> tuple[Block, ...]:
     """Return the tool calls of a message, found by looking at its blocks."""
     return tuple(each for each in message.content if each.get("type") == "tool_use")
+
+
+def without_thinking(message: Message) -> Message:
+    """Return a message without what the model thought; the same if it did not."""
+    kept = tuple(each for each in message.content if each.get("type") not in _THOUGHTS)
+    same = len(kept) == len(message.content)
+    return message if same else attrs.evolve(message, content=kept)
 
 
 def open_calls(history: Sequence[Message]) -> tuple[str, ...]:

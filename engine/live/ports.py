@@ -135,6 +135,8 @@ class Outcome:
         bad_calls: by the id of a call whose input is no JSON object, what is wrong.
         input_tokens: charged, cached ones included.
         output_tokens: charged.
+        cached_tokens: of the input, read from a cache.
+        written_tokens: of the input, written to a cache.
         wait: seconds that the server asks to wait, or None.
         room: output tokens that would fit, for "output_overflow", or None.
         text: the error as told by whoever raised it, for people.
@@ -147,6 +149,8 @@ class Outcome:
     bad_calls: Mapping[str, str] = attrs.field(factory=dict[str, str])
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    written_tokens: int = 0
     wait: float | None = None
     room: int | None = None
     text: str = ""

@@ -26,6 +26,7 @@ __all__ = [
     "record_from_plain",
     "record_line",
     "record_of",
+    "record_to_plain",
     "records_in",
 ]
 

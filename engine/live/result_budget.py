@@ -73,25 +73,25 @@ class Decisions:
     def __contains__(self, call: str) -> bool:
         return call in self.stubs or call in self.frozen
 
-    def plain(self) -> dict[str, object]:
-        """Return them as plain JSON."""
-        return {"stubs": dict(self.stubs), "frozen": sorted(self.frozen)}
-
     @classmethod
-    def from_plain(cls, value: object) -> "Decisions":
+    def restored(cls, stubs: object, history: History) -> "Decisions":
         """Take up decisions that were kept.
+
+        Args:
+            stubs: as they were kept.
+            history: what the model has seen of it whole is frozen; results that no
+                answer follows are decided on again, with the same outcome.
 
         Raises:
             BadValue: they are none.
         """
-        kept = fields_of(value)
-        stubs = {c: t for c, t in fields_of(kept.get("stubs")).items() if is_text(t)}
-        frozen = [each for each in items_of(kept.get("frozen")) if is_text(each)]
-        read = cls(stubs, frozenset(frozen))
-        if read.plain() != value:
-            what, allowed = "decisions on results", "texts in 'stubs' and 'frozen'"
-            raise BadValue(what, repr(value), allowed)
-        return read
+        kept = {c: t for c, t in fields_of(stubs).items() if is_text(t)}
+        if kept != stubs:
+            raise BadValue("decisions on results", repr(stubs), "texts by call")
+        answers = (n for n, m in enumerate(history) if m.role == "assistant")
+        last = max(answers, default=0)
+        seen = (call for call, _ in _texts(history[:last]))
+        return cls(kept, frozenset(call for call in seen if call not in kept))
 
 
 def budget_results(

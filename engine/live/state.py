@@ -4,7 +4,8 @@ The state is replaced whole at each continue; the workspace lives for one iterat
 counters and flags that decide are in neither: they are the memory of the table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 import attrs
 
@@ -13,7 +14,7 @@ from unspiral.engine.live.events import LiveEvent
 from unspiral.engine.live.message import History, Message
 from unspiral.engine.live.ports import HookWord, Outcome
 
-__all__ = ["Here", "Round", "State", "Workspace"]
+__all__ = ["Here", "Performer", "Round", "State", "Workspace"]
 
 
 @attrs.frozen
@@ -21,16 +22,12 @@ class Round:
     """What the tools of an answer brought.
 
     Attributes:
-        fact: "executed", "unproductive", "hook_stopped" or "aborted".
         message: one result a call.
         notes: what hooks add for the model.
-        stop: why the run is to end, or "".
     """
 
-    fact: str
     message: Message
     notes: tuple[Message, ...] = ()
-    stop: str = ""
 
 
 @attrs.frozen
@@ -58,6 +55,7 @@ class Workspace:
         view: what is sent of it.
         outcome: of the last attempt.
         answer: of the model, if there is one.
+        told: whether the answer was told, as a part of the conversation.
         withheld: an error that recovery may still mend.
         max_tokens: fewer than usual, since the server said what fits.
         streams: whether the next attempt streams.
@@ -71,6 +69,7 @@ class Workspace:
     looked: int
     outcome: Outcome | None = None
     answer: Message | None = None
+    told: bool = False
     withheld: str = ""
     max_tokens: int | None = None
     streams: bool = True
@@ -89,6 +88,8 @@ class Here:
         memory: of the table, by name.
         limits: of the table, by name.
         tell: takes what whoever watches is to see.
+        offered: the events that the phase offers now. A fact that the table has no ear
+            for is not stated.
     """
 
     phase: str
@@ -97,3 +98,8 @@ class Here:
     memory: Mapping[str, Value]
     limits: Mapping[str, Value]
     tell: Callable[[LiveEvent], None]
+    offered: tuple[str, ...] = ()
+
+
+#: answers a phase with one of its events, at once or when it has waited for something
+Performer: TypeAlias = Callable[[Here], str | Awaitable[str]]

@@ -1,0 +1,388 @@
+"""An agent: the parts of a run put together, and what it must not forget written down.
+
+The phases are performed by the parts; the table decides; the session is told of each
+continue before the next iteration begins. Nothing here goes on, stops, retries or
+counts: whoever wants other behaviour passes another table.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Protocol
+
+import attrs
+
+from unspiral.engine.core.plain import read_snapshot
+from unspiral.engine.core.step import Snapshot, initial_snapshot
+from unspiral.engine.core.table import Table
+from unspiral.engine.errors import BadValue
+from unspiral.engine.live.budgets import BUDGETS, Budgets, Ledger
+from unspiral.engine.live.calling import Caller, read_reply
+from unspiral.engine.live.compacting import Compactor
+from unspiral.engine.live.context import Context
+from unspiral.engine.live.estimate import Window
+from unspiral.engine.live.events import (
+    Continued,
+    Decided,
+    Ended,
+    LiveEvent,
+    Refused,
+    Shown,
+    Warned,
+)
+from unspiral.engine.live.fuse import Fuse
+from unspiral.engine.live.loop import Loop
+from unspiral.engine.live.message import Block, History, Message, user_text
+from unspiral.engine.live.ports import (
+    Abort,
+    Clock,
+    HookCall,
+    Hooks,
+    Model,
+    Permission,
+    Tools,
+    ToolSpec,
+)
+from unspiral.engine.live.record import Facts, record_of, record_to_plain
+from unspiral.engine.live.restoring import Restored
+from unspiral.engine.live.result_budget import Keep, ResultLimits
+from unspiral.engine.live.rounds import Diary, Rounds
+from unspiral.engine.live.session_events import Keeper, Notes
+from unspiral.engine.live.spending import Purse, Spending
+from unspiral.engine.live.state import Performer
+from unspiral.engine.live.stopping import Stopping
+from unspiral.engine.live.tools.executor import Bounds
+
+__all__ = ["Agent", "Settings", "World"]
+
+
+_PROSE, _SCHEMA = 4, 3  # characters a token
+
+
+class Pause(Protocol):
+    """Says how long to wait before a request is repeated."""
+
+    def __call__(self, retry: int, hint: float | None, /) -> float:
+        """Return seconds, from the retry that is ahead and what the server asks for."""
+        ...
+
+
+@attrs.frozen
+class World:
+    """What an agent acts on.
+
+    Attributes:
+        model: whoever answers.
+        tools: what it may call.
+        permission: the gate.
+        hooks: that are heard.
+        store: the session.
+        keep: where large results are kept.
+        clock: time, for waits and time limits.
+        wall: seconds since 1970, for records.
+        pause: how long to wait between attempts.
+    """
+
+    model: Model
+    tools: Tools
+    permission: Permission
+    hooks: Hooks
+    store: Notes
+    keep: Keep
+    clock: Clock
+    wall: Callable[[], float]
+    pause: Pause
+
+
+@attrs.frozen
+class Settings:
+    """What an agent is told once.
+
+    Attributes:
+        model: the name of the model.
+        fallback: of the one that takes over; "": the same.
+        system: the system prompt.
+        window: of the model.
+        budgets: what may be spent, over all runs of the session.
+        results: how large results of tools may be.
+        rounds: limits of a round of tools.
+        output_limit: the most output tokens of an answer, or None.
+        about: facts that every hook is told.
+    """
+
+    model: str
+    fallback: str = ""
+    system: str = ""
+    window: Window = attrs.field(factory=Window)
+    budgets: Budgets = attrs.field(factory=Budgets)
+    results: ResultLimits = attrs.field(factory=ResultLimits)
+    rounds: Bounds = attrs.field(factory=Bounds)
+    output_limit: int | None = None
+    about: Mapping[str, object] = attrs.field(factory=dict[str, object])
+
+
+class Agent:
+    """A conversation with a session; each prompt is a run of the table.
+
+    Args:
+        table: the machine at its limits.
+        world: what it acts on.
+        settings: what it is told.
+        abort: how a run can be stopped.
+        restored: what the session has come to, if it is resumed.
+
+    Raises:
+        UnknownName: the table has a phase or continue that has no meaning here.
+        BadValue: what was restored is no state of an agent.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        world: World,
+        settings: Settings,
+        abort: Abort | None = None,
+        restored: Restored | None = None,
+    ) -> None:
+        self.table, self.world, self.settings = table, world, settings
+        self.abort = abort or Abort()
+        kept = () if restored is None else restored.kept
+        ledgers = {} if restored is None else restored.ledgers
+        now = world.clock.now()
+        ledger = ledgers.get("spent")
+        self.purse = Purse(
+            settings.budgets,
+            world.clock,
+            Ledger(now) if ledger is None else Ledger.from_plain(ledger, now),
+            self._spent,
+        )
+        self.history: History = () if restored is None else restored.history
+        floor = settings.window.floor or _floor(settings.system, world.tools.specs)
+        window = attrs.evolve(settings.window, floor=floor)
+        self.context = Context(window, world.keep, settings.results)
+        if "context" in ledgers:
+            self.context.restore(ledgers["context"], self.history)
+        self.fuse = Fuse.from_plain(ledgers["fuse"]) if "fuse" in ledgers else Fuse()
+        self._restored = restored
+        self._resumes: Mapping[str, object] | None = None
+        self._keeper = Keeper(world.store, table, kept)
+        self._numbered = 0 if restored is None else restored.last
+        self._cost, self._before = Spending("", "", 0, 0), 0
+        self._stopping = Stopping(world.hooks, lambda: dict(settings.about))
+        self._rounds = self._make_rounds()
+        self._loop = self._make_loop()
+
+    # -- the parts ---------------------------------------------------------------------
+
+    def _make_rounds(self) -> Rounds:
+        world = self.world
+        return Rounds(
+            world.tools,
+            world.permission,
+            world.hooks,
+            world.clock,
+            self.abort,
+            _SessionDiary(self._keeper),
+            self._entered,
+            self.settings.rounds,
+            self.fuse,
+        )
+
+    def _make_loop(self) -> Loop:
+        world, settings = self.world, self.settings
+        names = settings.model, settings.fallback or settings.model
+        caller = Caller(
+            world.model,
+            world.clock,
+            world.pause,
+            lambda: world.tools.specs,
+            names,
+            settings.system,
+            self.purse,
+            settings.output_limit,
+        )
+        asker = self.purse.asker(world.model)
+        compactor = Compactor(self.context, asker, world.hooks, settings.model)
+        performers: dict[str, Performer] = {
+            **self.context.performers(),
+            **compactor.performers(),
+            "call_model.request": caller.request,
+            "call_model.backoff": caller.backoff,
+            "call_model.refresh": caller.refresh,
+            "read_reply": read_reply,
+            "run_tools": self._rounds.run_tools,
+            "stop_hooks": self._stopping.stop_hooks,
+            "token_budget.count": self.purse.count,
+            "which_budget": self.purse.which_budget,
+        }
+        return Loop(
+            self.table,
+            performers,
+            world.clock,
+            self.abort,
+            settles=frozenset({"run_tools"}),
+            facts=self._facts,
+        )
+
+    # -- a run -------------------------------------------------------------------------
+
+    async def run(self, prompt: str | None = None) -> AsyncGenerator[LiveEvent]:
+        """Run until the table ends; the last event is `Ended`, or `Refused`.
+
+        Args:
+            prompt: of the user; None: go on with what was interrupted, from where the
+                table stood at its last continue.
+        """
+        for each in self._taken_up():
+            yield each
+        stands = self._stands(prompt)
+        async for each in self._greeted(prompt, stands):
+            yield each
+            if isinstance(each, Refused):
+                return
+        shown = ""
+        async for each in self._loop.run(self.history, stands):
+            self._note(each)
+            if isinstance(each, Shown):
+                shown = each.text
+            if isinstance(each, Ended) and shown:
+                await self._stopping.failed(shown, each.terminal)
+            yield each
+
+    def _taken_up(self) -> list[LiveEvent]:
+        """Make the history of a resumed session whole; tell what is uncertain."""
+        restored, self._restored = self._restored, None
+        if restored is None:
+            return []
+        self._keeper.became(restored.history)
+        self._resumes = restored.machine
+        return [
+            Warned(
+                f"The call {call.id} of {call.name!r} was running when the run was "
+                "interrupted. It may have had effects."
+            )
+            for call in restored.in_flight
+        ]
+
+    def _stands(self, prompt: str | None) -> Snapshot:
+        resumes, self._resumes = self._resumes, None
+        if prompt is not None or resumes is None:
+            return initial_snapshot(self.table)
+        if resumes.get("digest") != self.table.digest:
+            what = "the machine of the session", "the one that it was begun with"
+            raise BadValue(what[0], self.table.machine.name, what[1])
+        return read_snapshot(self.table, resumes.get("phase"), resumes.get("memory"))
+
+    async def _greeted(
+        self, prompt: str | None, stands: Snapshot
+    ) -> AsyncGenerator[LiveEvent]:
+        """Tell the hooks of the beginning; keep the prompt, with what they add."""
+        points = [HookCall("SessionStart", dict(self.settings.about))]
+        if prompt is not None:
+            facts = {**self.settings.about, "prompt": prompt}
+            points.append(HookCall("UserPromptSubmit", facts))
+        notes: list[str] = []
+        for point in points:
+            word = await self.world.hooks.call(point)
+            for crash in word.crashes:
+                yield Warned(f"A hook failed: {crash}")
+            why = "\n".join(filter(None, (word.prevent, *word.blocks)))
+            if why and point.point == "UserPromptSubmit":
+                yield Refused(why)
+                return
+            notes += word.context
+        told = () if prompt is None else (user_text(prompt),)
+        added = (*told, *(user_text(note, "note") for note in notes if note))
+        self.history = (*self.history, *added)
+        self._keeper.began(stands)
+        self._keeper.appended(added)
+
+    # -- what is written down ----------------------------------------------------------
+
+    def _note(self, event: LiveEvent) -> None:
+        """Write down what must outlive the process, before anybody is told."""
+        match event:
+            case Decided():
+                self._decided(event)
+            case Continued():
+                if event.reason == "next_turn":
+                    self.purse.ledger = self.purse.ledger.took_turn()
+                self.history = event.history
+                self._keeper.became(event.history, event.snapshot, self._ledgers())
+            case Ended():
+                self.history = event.history
+                self._keeper.became(event.history, event.snapshot, self._ledgers())
+                self._keeper.ended(event.terminal)
+            case _:
+                pass
+
+    def _decided(self, event: Decided) -> None:
+        self._numbered += 1
+        after = int(event.facts.get("tokens", 0))
+        facts = Facts(
+            before=self._before,
+            after=after,
+            model=self._cost.model,
+            micro_dollars=self._cost.micro_dollars,
+            seconds=event.seconds,
+        )
+        self._before, self._cost = after, Spending("", "", 0, 0)
+        now = self.world.wall()
+        record = record_of(self.table, event.step, self._numbered, now, facts)
+        self._keeper.decided(record_to_plain(record))
+
+    def _facts(self) -> Mapping[str, int | str]:
+        window, budgets = self.context.window, self.settings.budgets
+        facts = {
+            **self.context.facts(),
+            "threshold": window.threshold,
+            "window": window.size,
+            "model": self._cost.model,
+        }
+        spent = self.purse.ledger.spent(self.world.clock.now())
+        for name in BUDGETS:
+            limit = getattr(budgets, name)
+            facts[f"spent.{name}"] = int(spent[name])
+            if limit is not None:
+                facts[f"budget.{name}"] = int(limit)
+        return facts
+
+    def _ledgers(self) -> dict[str, object]:
+        ledgers: dict[str, object] = {
+            "spent": self.purse.ledger.plain(self.world.clock.now()),
+            "fuse": self._rounds.fuse.plain(),
+        }
+        context = self.context.news()
+        if context is not None:
+            ledgers["context"] = context
+        return ledgers
+
+    def _spent(self, spending: Spending) -> None:
+        cost = self._cost.micro_dollars + spending.micro_dollars
+        self._cost = attrs.evolve(spending, micro_dollars=cost)
+        now = self.world.clock.now()
+        self._keeper.appended((), ledgers={"spent": self.purse.ledger.plain(now)})
+
+    def _entered(self, calls: int) -> None:
+        self.purse.ledger = self.purse.ledger.called_tools(calls)
+
+
+@attrs.frozen
+class _SessionDiary(Diary):
+    """Keeps in the session what a round does."""
+
+    keeper: Keeper
+
+    def answered(self, answer: Message) -> None:
+        self.keeper.appended((answer,))
+
+    def calling(self, call: Block) -> None:
+        self.keeper.calling(call)
+
+    def called(self, result: Block) -> None:
+        self.keeper.called(result)
+
+
+def _floor(system: str, specs: Sequence[ToolSpec]) -> int:
+    """Return about how many tokens every request has besides its messages."""
+    tools = [[spec.name, spec.description, dict(spec.schema)] for spec in specs]
+    return len(system) // _PROSE + len(json.dumps(tools, default=repr)) // _SCHEMA
