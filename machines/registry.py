@@ -18,6 +18,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "token_budget": "Whether a valid answer is followed by a nudge",
         "compaction": "Proactive compaction of a history, with its breaker",
         "query_loop": "The agent loop: shape, call, run tools, decide",
+        "agent_loop": "The query loop with budgets and a fuse, as it is run",
     }
 )
 
