@@ -138,10 +138,14 @@ _ALL: tuple[tuple[tuple[str, ...], Callable[[str], Iterator[Span]]], ...] = (
     *((form.words, form.spans) for form in _FORMS),
 )
 
+_ANY = re.compile("|".join(sorted({re.escape(w) for words, _ in _ALL for w in words})))
+
 
 def forms_in(text: str) -> Iterator[Span]:
     """Yield what looks like a secret, form by form; spans may overlap."""
     small = text.lower()
+    if _ANY.search(small) is None:  # as most texts
+        return
     for words, spans in _ALL:
         if any(word in small for word in words):
             yield from spans(text)

@@ -40,6 +40,8 @@ SHORTEST = 8  #: characters of a secret; hiding a shorter one would tear every t
 _SHORTEST_LINE = 20  # of a secret with several lines, to be hidden by itself
 _SHORTEST_BASE64 = 12
 _LONGEST_WORD = 12
+_WORDS = 200  # characters of a text that is worth to be remembered
+_MOST_WORDS = 4_000
 _PASSES = 4  # what is left of a text may look like a secret only now
 
 _NAME = re.compile(
@@ -70,6 +72,9 @@ class Redaction:
     """
 
     values: tuple[str, ...] = attrs.field(default=(), repr=False)
+    _looked_at: dict[str, str] = attrs.field(
+        factory=dict[str, str], init=False, repr=False, eq=False
+    )
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Redaction":
@@ -88,6 +93,17 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Return a text with marks in place of its secrets."""
+        if len(text) > _WORDS:
+            return self._redacted(text)
+        # Names of fields, rows and phases are written again and again.
+        known = self._looked_at.get(text)
+        if known is None:
+            if len(self._looked_at) >= _MOST_WORDS:
+                self._looked_at.clear()
+            known = self._looked_at[text] = self._redacted(text)
+        return known
+
+    def _redacted(self, text: str) -> str:
         for _ in range(_PASSES):
             redacted = self._once(text)
             if redacted == text:
