@@ -19,6 +19,7 @@ from unspiral.engine.live.events import (
     Decided,
     Ended,
     LiveEvent,
+    Refused,
     Said,
     Shown,
     Status,
@@ -85,7 +86,10 @@ class LiveLines:
                 self._facts = event.facts or self._facts
                 return []
             case Continued():
-                return [*self._withdrawn(), _line(f"goes on: {event.reason}", "open")]
+                return [
+                    *self._withdrawn(),
+                    self._line(f"goes on: {event.reason}", "open"),
+                ]
             case Ended():
                 return self._about_end(event)
             case _:
@@ -111,39 +115,45 @@ class LiveLines:
             case Calling():
                 call = digest(event.name, event.given, self.redaction)
                 self._calls[event.id] = call
-                return [_line(f"calls {call}")]
+                return [self._line(f"calls {call}")]
             case Called():
-                call = self._calls.pop(event.id, "") or clean(event.name, _VALUE)
-                failed = "failed" if event.error else "done"
-                told = self._result(event.text)
-                return [
-                    _line(f"{failed}: {call}: {told}", "bad" if event.error else "")
-                ]
+                return [self._called(event)]
             case ToolsRan():
                 self._calls.clear()
                 return []
 
-    def _about_run(self, event: Waiting | Status | Warned | Shown) -> list[Line]:
+    def _called(self, event: Called) -> Line:
+        call = self._calls.pop(event.id, "") or digest(event.name, {}, self.redaction)
+        told = f"{call}: {self._result(event.text)}"
+        if event.error:
+            return self._line(f"failed: {told}", "bad")
+        return self._line(f"done: {told}")
+
+    def _about_run(
+        self, event: Waiting | Status | Warned | Shown | Refused
+    ) -> list[Line]:
         match event:
             case Waiting():
-                return [_line(f"waits {event.seconds:,.1f} s: {event.why}", "dim")]
+                return [self._line(f"waits {event.seconds:,.1f} s: {event.why}", "dim")]
             case Status():
-                return [_line(f"{event.word} ...", "dim")] if event.word else []
+                return [self._line(f"{event.word} ...", "dim")] if event.word else []
             case Warned():
-                return [self._note("warning", event.text, "open")]
+                return [self._line(f"warning: {event.text}", "open")]
+            case Refused():
+                return [self._line(f"refused: {event.why}", "bad")]
             case Shown():
                 again, self._shown = event.text == self._shown, event.text
-                return [] if again else [self._note("error", event.text, "bad")]
+                return [] if again else [self._line(f"error: {event.text}", "bad")]
 
     def _about_end(self, event: Ended) -> list[Line]:
         cut = self.texts(self.said)
         if cut:
-            cut.insert(0, _line("not finished, and not kept:", "open"))
+            cut.insert(0, self._line("not finished, and not kept:", "open"))
         self._said.clear()
         spent = spent_text(self._facts)
         told = f"ended: {event.terminal}" + (f"; {spent}" if spent else "")
         good = event.terminal == "completed"
-        return [*cut, _line(told, "good" if good else "bad")]
+        return [*cut, self._line(told, "good" if good else "bad")]
 
     # -- parts -------------------------------------------------------------------------
 
@@ -152,25 +162,30 @@ class LiveLines:
         lines = self.redaction.text(text).expandtabs(_TAB).strip("\n").split("\n")
         if lines == [""]:
             return []
-        return [
-            Line(clean_lines(line[start : start + _LONGEST]), "", _INDENT, whole=True)
-            for line in lines
-            for start in range(0, max(len(line), 1), _LONGEST)
-        ]
+        return [_piece(line, start) for line in lines for start in _starts(line)]
 
     def _withdrawn(self) -> list[Line]:
         size = len(self.said.strip())
         self._said.clear()
         told = f"withdrawn: {size:,} characters of an answer"
-        return [_line(told, "dim")] if size else []
+        return [self._line(told, "dim")] if size else []
 
-    def _note(self, label: str, text: str, role: Role) -> Line:
-        return _line(f"{label}: {self.redaction.text(text)}", role)
+    def _line(self, text: str, role: Role = "") -> Line:
+        return Line(clean(self.redaction.text(text)), role, whole=True)
 
     def _result(self, text: str) -> str:
         lines = text.count("\n") + (not text.endswith("\n"))
         first = clean(self.redaction.text(text[:_LOOKED_AT]), _RESULT)
         return first if lines == 1 else f"{lines:,} lines: {first}"
+
+
+def _starts(line: str) -> range:
+    return range(0, max(len(line), 1), _LONGEST)
+
+
+def _piece(line: str, start: int) -> Line:
+    piece = clean_lines(line[start : start + _LONGEST])
+    return Line(piece, "", _INDENT, whole=True) if piece.strip() else Line()
 
 
 def digest(
@@ -218,7 +233,3 @@ def _text(value: object) -> str:
         return json.dumps(value)[:_LOOKED_AT]
     except (TypeError, ValueError, RecursionError):
         return f"({type(value).__name__})"
-
-
-def _line(text: str, role: Role = "") -> Line:
-    return Line(clean(text), role, whole=True)

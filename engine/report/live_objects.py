@@ -1,8 +1,8 @@
 """An event of a run as plain values for JSON, one object an event.
 
-A history is told by its length: what is new in it was told by the events before. Secrets
-are taken out of every event by itself; one that is cut in two by the pieces of an answer
-that is streamed (`said`) is not found, so a log is better made without those: `answered`
+A history is told by its length: what is new in it was told by the events before.
+Secrets are taken out of each event by itself. One that is cut in two by the pieces of a
+streamed answer (`said`) is not found, so a log is better made without those: `answered`
 has the whole of it.
 """
 
@@ -21,6 +21,7 @@ from unspiral.engine.live.events import (
     Decided,
     Ended,
     LiveEvent,
+    Refused,
     Said,
     Shown,
     Status,
@@ -29,7 +30,6 @@ from unspiral.engine.live.events import (
     Waiting,
     Warned,
 )
-from unspiral.engine.live.message import Message
 from unspiral.engine.live.secrets import Redaction
 from unspiral.engine.live.session_events import message_to_plain
 
@@ -93,7 +93,7 @@ def _ended(event: Ended) -> Plain:
     return {
         "terminal": event.terminal,
         "text": event.text,
-        "messages": len(cast("tuple[Message, ...]", event.history)),
+        "messages": len(event.history),
     }
 
 
@@ -107,6 +107,7 @@ _KINDS: Mapping[type, tuple[str, Callable[[Any], Plain]]] = {
     Waiting: ("waiting", _all),
     Status: ("status", _all),
     Warned: ("warned", _all),
+    Refused: ("refused", _all),
     Shown: ("shown", _all),
     Decided: ("decided", _decided),
     Continued: ("continued", _continued),
