@@ -77,7 +77,8 @@ class World:
         hooks: that are heard.
         store: the session.
         keep: where large results are kept.
-        clock: time, for waits and time limits.
+        clock: time.
+        waits: the clock of the waits between attempts.
         wall: seconds since 1970, for records.
         pause: how long to wait between attempts.
     """
@@ -89,6 +90,7 @@ class World:
     store: Notes
     keep: Keep
     clock: Clock
+    waits: Clock
     wall: Callable[[], float]
     pause: Pause
 
@@ -192,7 +194,7 @@ class Agent:
         names = settings.model, settings.fallback or settings.model
         caller = Caller(
             world.model,
-            world.clock,
+            world.waits,
             world.pause,
             lambda: world.tools.specs,
             names,

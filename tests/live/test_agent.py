@@ -1,0 +1,303 @@
+"""A run as a whole: what is told, what is sent, and that the table alone decides."""
+
+import attrs
+import pytest
+
+from tests.live.histories import answer, call
+from tests.live.running import Bench, Script, calls, refused, said, wrong
+from unspiral.engine.core.declare import Machine
+from unspiral.engine.live.agent import Settings
+from unspiral.engine.live.events import (
+    Answered,
+    Called,
+    Calling,
+    Continued,
+    LiveEvent,
+    Refused,
+    Tombstone,
+    ToolsRan,
+)
+from unspiral.engine.live.hooks import Hook, HookList
+from unspiral.engine.live.message import text_of
+from unspiral.engine.live.ports import Delta, HookCall, HookWord, Outcome
+from unspiral.engine.live.session import MemoryStore
+from unspiral.machines.query_loop import QUERY_LOOP
+
+CUT = Outcome("answered", answer("It is a long st"), "max_tokens")
+TOO_LONG = refused("prompt_too_long", "prompt is too long: 210000 tokens > 200000")
+
+
+def test_tools_run_until_the_model_answers_in_words() -> None:
+    ran = Bench(Script([calls("look", "change", id_="a"), said("Mended.")])).run()
+
+    assert wrong(ran) == []
+    assert ran.end == "completed"
+    assert ran.reasons == ["next_turn"]
+    assert [m.kind for m in ran.history] == ["prompt", "answer", "results", "answer"]
+    told = [e for e in ran.events if isinstance(e, (Answered, Calling, Called))]
+    assert [type(each).__name__ for each in told] == [
+        "Answered",
+        "Calling",
+        "Called",
+        "Calling",
+        "Called",
+        "Answered",
+    ]
+
+
+def test_an_error_that_is_mended_is_not_shown() -> None:
+    ran = Bench(Script([refused("overloaded"), said()])).run()
+
+    assert ran.end == "completed"
+    assert ran.shown == []
+    assert ran.facts("call_model.backoff") == ["waited"]
+
+
+def test_an_error_that_is_not_mended_is_shown_once() -> None:
+    ran = Bench(Script([refused("permanent", "billing")])).run()
+
+    assert wrong(ran) == []
+    assert ran.end == "api_error"
+    assert ran.shown == ["billing"]
+
+
+def test_an_answer_that_is_thrown_away_is_withdrawn() -> None:
+    script = Script([refused("stream_died"), said()], deltas=[Delta("text", "He")])
+    ran = Bench(script).run()
+
+    assert [e.attempt for e in ran.events if isinstance(e, Tombstone)] == [1]
+    assert [ask.stream for ask in script.asks] == [True, False]
+    assert len([e for e in ran.events if isinstance(e, Answered)]) == 1
+
+
+def test_a_truncated_answer_is_asked_for_with_more_room_then_resumed() -> None:
+    script = Script([CUT, CUT, said("ory.")])
+    ran = Bench(script).run()
+
+    assert wrong(ran) == []
+    assert ran.reasons == ["max_output_tokens_escalate", "max_output_tokens_recovery"]
+    assert [ask.max_tokens for ask in script.asks] == [8_000, 64_000, 8_000]
+    assert script.asks[1].messages == script.asks[0].messages
+    *_, cut, note = script.asks[2].messages
+    assert text_of(cut) == "It is a long st"
+    assert note.kind == "note"
+
+
+# -- another table, another behaviour --------------------------------------------------
+
+
+def swapped(name: str, **change: object) -> Machine:
+    """The query loop with one row changed."""
+    rows = tuple(
+        attrs.evolve(row, **change) if row.name == name else row  # type: ignore[arg-type]
+        for row in QUERY_LOOP.transitions
+    )
+    assert rows != QUERY_LOOP.transitions
+    return attrs.evolve(QUERY_LOOP, transitions=rows)
+
+
+def test_another_target_of_a_row_is_another_end() -> None:
+    script = [refused("permanent")]
+    assert Bench(Script(script)).run().end == "api_error"
+
+    machine = swapped("told_as_error", target="model_error")
+    assert Bench(Script(script), machine).run().end == "model_error"
+
+
+def test_another_limit_is_another_number_of_turns() -> None:
+    script = [calls("look", id_=f"a{n}", path=str(n)) for n in range(9)]
+    for turns in (1, 3):
+        limits = {"token_budget_on": False, "max_turns": turns}
+        ran = Bench(Script([*script, said()]), limits=limits).run()
+
+        assert wrong(ran) == []
+        assert ran.end == "max_turns"
+        assert len(ran.model.asks) == turns
+
+
+def test_rows_in_another_order_are_another_order_of_recoveries() -> None:
+    rows = list(QUERY_LOOP.transitions)
+    names = [row.name for row in rows]
+    one, other = names.index("escalate"), names.index("resume")
+    rows[one], rows[other] = rows[other], rows[one]
+    machine = attrs.evolve(QUERY_LOOP, transitions=tuple(rows))
+
+    ran = Bench(Script([CUT, CUT, CUT, CUT, said()]), machine).run()
+
+    assert ran.reasons == [
+        *["max_output_tokens_recovery"] * 3,
+        "max_output_tokens_escalate",
+    ]
+
+
+def test_a_row_that_gives_up_at_once_is_heard() -> None:
+    rows = tuple(r for r in QUERY_LOOP.transitions if r.name not in {"escalate"})
+    machine = attrs.evolve(QUERY_LOOP, transitions=rows)
+
+    ran = Bench(Script([CUT, said()]), machine).run()
+
+    assert ran.reasons == ["max_output_tokens_recovery"]
+
+
+def test_a_nested_machine_that_waits_less_often_is_heard() -> None:
+    limits = {"token_budget_on": False, "max_retries": 1, "fallback_model": False}
+    ran = Bench(Script([refused("server_error")]), limits=limits).run()
+
+    assert len(ran.model.asks) == 2
+    assert ran.end == "api_error"
+
+
+# -- stops -----------------------------------------------------------------------------
+
+
+def hooked(word: HookWord, point: str = "Stop") -> HookList:
+    async def run(call_: HookCall) -> HookWord:
+        heard.append(call_)
+        return word
+
+    heard: list[HookCall] = []
+    return HookList((Hook(run, (point,)),))  # type: ignore[arg-type]
+
+
+def test_all_reasons_of_stop_hooks_reach_the_next_request() -> None:
+    async def one(call_: HookCall) -> HookWord:
+        active.append(call_.facts["stop_hook_active"])
+        return HookWord(blocks=("Run the tests.",) if len(active) < 3 else ())
+
+    async def two(call_: HookCall) -> HookWord:
+        first = not call_.facts["stop_hook_active"]
+        return HookWord(blocks=("Write a note.",) if first else ())
+
+    active: list[object] = []
+    hooks = HookList((Hook(one, ("Stop",)), Hook(two, ("Stop",))))
+    script = Script([said("a"), said("b"), said("c")])
+    ran = Bench(script, hooks=hooks).run()
+
+    assert wrong(ran) == []
+    assert ran.reasons == ["stop_hook_blocking"] * 2
+    assert active == [False, True, True]
+    sent = [text_of(message) for message in script.asks[1].messages]
+    assert sent[-2:] == ["Run the tests.", "Write a note."]
+
+
+def test_a_hook_that_prevents_wins_over_blocks() -> None:
+    word = HookWord(prevent="Enough.", blocks=("No.",))
+    assert Bench(Script([said()]), hooks=hooked(word)).run().end == (
+        "stop_hook_prevented"
+    )
+
+
+def test_stop_hooks_do_not_judge_an_error() -> None:
+    heard: list[str] = []
+
+    async def run(call_: HookCall) -> None:
+        heard.append(call_.point)
+
+    hooks = HookList((Hook(run, ("Stop", "StopFailure")),))
+    ran = Bench(Script([refused("permanent")]), hooks=hooks).run()
+
+    assert ran.end == "api_error"
+    assert heard == ["StopFailure"]
+
+
+def test_a_prompt_that_hooks_refuse_is_neither_kept_nor_sent() -> None:
+    store, script = MemoryStore(), Script([said()])
+    word = HookWord(blocks=("Not on Sundays.",))
+    events: list[LiveEvent] = []
+    bench = Bench(script, store=store, hooks=hooked(word, "UserPromptSubmit"))
+    bench.run(watch=events.append)
+
+    assert events == [Refused("Not on Sundays.")]
+    assert script.asks == []
+    assert store.restored().history == ()
+
+
+@pytest.mark.parametrize("reason", ["user", "interrupt"])
+def test_an_abort_while_the_model_answers(reason: str) -> None:
+    bench = Bench(Script([said()], deltas=[Delta("text", "He")]))
+
+    def watch(event: LiveEvent) -> None:
+        if type(event).__name__ == "Said":
+            bench.abort.set(reason)  # type: ignore[arg-type]
+
+    ran = bench.run(watch=watch)
+
+    assert ran.end == "aborted_streaming"
+    notes = [m for m in ran.history if m.kind == "note"]
+    assert len(notes) == (reason == "user")
+
+
+def test_an_abort_while_tools_run_settles_every_call() -> None:
+    bench = Bench(Script([calls("change", "look", "change", id_="a"), said()]))
+
+    def watch(event: LiveEvent) -> None:
+        if isinstance(event, Calling):
+            bench.abort.set()
+
+    ran = bench.run(watch=watch)
+
+    assert wrong(ran) == []
+    assert ran.end == "aborted_tools"
+    (results,) = [e.message for e in ran.events if isinstance(e, ToolsRan)]
+    assert len(results.content) == 3
+
+
+# -- what is kept ----------------------------------------------------------------------
+
+
+def test_the_session_holds_the_history_that_was_told() -> None:
+    store = MemoryStore()
+    ran = Bench(
+        Script([calls("look", id_="a"), TOO_LONG, said("b")]), store=store
+    ).run()
+
+    kept = store.restored()
+    assert ran.end == "completed"
+    assert kept.history == ran.history
+    assert kept.terminal == "completed"
+    assert kept.in_flight == ()
+
+
+def test_the_prompt_is_kept_before_the_first_request() -> None:
+    store = MemoryStore()
+
+    class Watching(Script):
+        async def attempt(self, ask, tell, /):  # type: ignore[no-untyped-def]
+            assert text_of(store.restored().history[-1]) == "Mend the parser."
+            return await super().attempt(ask, tell)
+
+    assert Bench(Watching([said()]), store=store).run().end == "completed"
+
+
+def test_a_second_prompt_goes_on_with_the_first_history() -> None:
+    bench = Bench(Script([said("One."), said("Two.")]))
+    first = bench.run("First?")
+
+    agent = first.agent
+    from unspiral.engine.faults.clock import run_virtual
+
+    async def again() -> list[LiveEvent]:
+        return [each async for each in agent.run("Second?")]
+
+    events = run_virtual(again())
+
+    assert [text_of(m) for m in bench.model.asks[1].messages] == [
+        "First?",
+        "One.",
+        "Second?",
+    ]
+    assert any(isinstance(each, Continued) for each in events) is False
+
+
+def test_what_another_model_has_thought_is_not_sent_to_the_fallback() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    first = Outcome("answered", answer(thought, call("c", "look"), id_="a"), "tool_use")
+    script = Script([first, *[refused("overloaded")] * 3, said()])
+    bench = Bench(script, settings=Settings("one", "two"))
+    ran = bench.run()
+
+    assert ran.end == "completed"
+    assert [ask.model for ask in script.asks] == ["one"] * 4 + ["two"]
+    kinds = [b["type"] for m in script.asks[-1].messages for b in m.content]
+    assert "thinking" not in kinds
+    assert "thinking" in [b["type"] for m in ran.history for b in m.content]
