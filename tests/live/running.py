@@ -1,6 +1,6 @@
 """An agent with a scripted model and plain tools, run in virtual time, for tests."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -32,6 +32,7 @@ from unspiral.engine.live.ports import (
     Permission,
     Ruling,
 )
+from unspiral.engine.live.restoring import Restored
 from unspiral.engine.live.session import MemoryStore
 from unspiral.engine.live.session_events import Notes
 from unspiral.engine.live.tools.registry import Tool, Toolbox, tool
@@ -235,6 +236,7 @@ class Bench:
     settings: Settings = attrs.field(factory=lambda: Settings("claude-sonnet-5-5"))
     abort: Abort = attrs.field(factory=Abort)
     table: Table | None = None
+    restored: Restored | None = None
 
     def agent(self) -> Agent:
         world = World(
@@ -250,13 +252,7 @@ class Bench:
             pause=lambda retry, hint: hint or float(retry),
         )
         table = self.table or compile_table(self.machine, self.edition, self.limits)
-        return Agent(table, world, self.settings, self.abort)
-
-    async def events(
-        self, agent: Agent, prompt: str | None
-    ) -> AsyncGenerator[LiveEvent]:
-        async for each in agent.run(prompt):
-            yield each
+        return Agent(table, world, self.settings, self.abort, self.restored)
 
     def run(
         self,

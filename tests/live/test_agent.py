@@ -1,12 +1,16 @@
 """A run as a whole: what is told, what is sent, and that the table alone decides."""
 
+from collections.abc import Callable
+
 import attrs
 import pytest
 
 from tests.live.histories import answer, call
 from tests.live.running import Bench, Script, calls, refused, said, wrong
 from unspiral.engine.core.declare import Machine
+from unspiral.engine.faults.clock import run_virtual
 from unspiral.engine.live.agent import Settings
+from unspiral.engine.live.budgets import Budgets
 from unspiral.engine.live.events import (
     Answered,
     Called,
@@ -19,8 +23,9 @@ from unspiral.engine.live.events import (
 )
 from unspiral.engine.live.hooks import Hook, HookList
 from unspiral.engine.live.message import text_of
-from unspiral.engine.live.ports import Delta, HookCall, HookWord, Outcome
+from unspiral.engine.live.ports import Ask, Delta, HookCall, HookWord, Outcome
 from unspiral.engine.live.session import MemoryStore
+from unspiral.machines.agent_loop import AGENT_LOOP
 from unspiral.machines.query_loop import QUERY_LOOP
 
 CUT = Outcome("answered", answer("It is a long st"), "max_tokens")
@@ -131,7 +136,7 @@ def test_rows_in_another_order_are_another_order_of_recoveries() -> None:
 
 
 def test_a_row_that_gives_up_at_once_is_heard() -> None:
-    rows = tuple(r for r in QUERY_LOOP.transitions if r.name not in {"escalate"})
+    rows = tuple(r for r in QUERY_LOOP.transitions if r.name != "escalate")
     machine = attrs.evolve(QUERY_LOOP, transitions=rows)
 
     ran = Bench(Script([CUT, said()]), machine).run()
@@ -242,6 +247,87 @@ def test_an_abort_while_tools_run_settles_every_call() -> None:
     assert len(results.content) == 3
 
 
+# -- what may be spent, and circles ----------------------------------------------------
+
+
+def within(script: Script, **budgets: float) -> Bench:
+    settings = Settings("claude-sonnet-5-5", budgets=Budgets(**budgets))  # type: ignore[arg-type]
+    return Bench(script, AGENT_LOOP, settings=settings)
+
+
+ROUNDS = [calls("look", id_=f"a{n}", path=str(n)) for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("budgets", "end", "asked"),
+    [
+        ({"model_calls": 3}, "max_model_calls", 3),
+        ({"tool_calls": 2}, "max_tool_calls", 2),
+        ({"tokens": 40}, "max_tokens_spent", 3),
+        ({"micro_dollars": 100}, "max_cost", 2),
+        ({"seconds": 3}, "max_time", 3),
+    ],
+)
+def test_nothing_is_sent_when_a_budget_is_spent(
+    budgets: dict[str, float], end: str, asked: int
+) -> None:
+    ran = within(Script([*ROUNDS, said()]), **budgets).run()
+
+    assert wrong(ran) == []
+    assert ran.end == end
+    assert len(ran.model.asks) == asked
+
+
+def test_a_side_task_is_sent_within_the_budget_only() -> None:
+    ran = within(Script([calls("look", id_="a"), TOO_LONG]), model_calls=2).run()
+
+    assert wrong(ran) == []
+    assert ran.end == "max_model_calls"
+    assert [ask.source for ask in ran.model.asks] == ["main", "main"]
+
+
+def test_a_budget_outlives_the_process() -> None:
+    store = MemoryStore()
+    bench = within(Script([*ROUNDS, said()]), model_calls=3)
+    bench.store = store
+    bench.run()
+
+    script = Script([said()])
+    again = attrs.evolve(within(script, model_calls=3), restored=store.restored())
+    ran = again.run("And now?")
+
+    assert ran.end == "max_model_calls"
+    assert script.asks == []
+
+
+def test_a_circle_of_tools_is_broken_once_and_then_ends_the_run() -> None:
+    script = Script([calls("look", id_=f"a{n}") for n in range(20)])
+    ran = Bench(script, AGENT_LOOP).run()
+
+    assert wrong(ran) == []
+    assert ran.end == "stuck_loop"
+    sources = [ask.source for ask in script.asks]
+    assert sources == [*["main"] * 5, "compact", *["main"] * 5]
+    assert "break_cycle" in [each.before.phase for each in ran.steps]
+
+
+def test_a_circle_that_is_left_is_forgotten() -> None:
+    same = [calls("look", id_=f"a{n}") for n in range(5)]
+    other = [calls("look", id_=f"b{n}", path=str(n)) for n in range(3)]
+    more = [calls("look", id_=f"c{n}") for n in range(4)]
+    ran = Bench(Script([*same, *other, *more, said()]), AGENT_LOOP).run()
+
+    assert ran.end == "completed"
+
+
+def test_a_machine_without_an_ear_for_circles_goes_on() -> None:
+    script = Script([*[calls("look", id_=f"a{n}") for n in range(30)], said()])
+
+    ran = Bench(script).run()
+
+    assert ran.end == "no_progress"  # each repetition is charged
+
+
 # -- what is kept ----------------------------------------------------------------------
 
 
@@ -262,7 +348,7 @@ def test_the_prompt_is_kept_before_the_first_request() -> None:
     store = MemoryStore()
 
     class Watching(Script):
-        async def attempt(self, ask, tell, /):  # type: ignore[no-untyped-def]
+        async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
             assert text_of(store.restored().history[-1]) == "Mend the parser."
             return await super().attempt(ask, tell)
 
@@ -274,7 +360,6 @@ def test_a_second_prompt_goes_on_with_the_first_history() -> None:
     first = bench.run("First?")
 
     agent = first.agent
-    from unspiral.engine.faults.clock import run_virtual
 
     async def again() -> list[LiveEvent]:
         return [each async for each in agent.run("Second?")]
