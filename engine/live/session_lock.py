@@ -13,7 +13,7 @@ import os
 from unspiral.engine.errors import FileProblem, SessionBusy
 from unspiral.engine.toml.disk import reason
 
-__all__ = ["Lock"]
+__all__ = ["Lock", "is_locked"]
 
 _LONGEST = 20  # characters of a process id
 
@@ -64,3 +64,25 @@ class Lock:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def is_locked(path: str) -> bool:
+    """Tell whether a process has a session open; if in doubt, none has.
+
+    To ask, the lock is shared for a moment. Whoever wants the session in just that
+    moment is refused, so this is for lists and people, not for programs that wait.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        file = os.open(f"{path}.lock", flags)
+    except (OSError, ValueError):
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return False
