@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from unspiral.engine.live.events import Said, Tombstone, Waiting
+from unspiral.engine.live.identity import Ids
 from unspiral.engine.live.message import (
     History,
     calls_of,
@@ -56,6 +57,7 @@ class Caller:
     purse: Purse
     output_limit: int | None = None
     asked: int = 0
+    _ids: Ids | None = attrs.field(default=None, init=False)
     _of_fallback: set[str] = attrs.field(factory=set[str], init=False)
 
     async def request(self, here: Here) -> str:
@@ -74,6 +76,9 @@ class Caller:
         outcome = await self.model.attempt(ask, tell)
         self.purse.charge(ask, outcome)
         work = here.work
+        if self._ids is None:
+            self._ids = Ids.of(work.base)
+        outcome = self._ids.own(outcome)
         work.outcome = outcome
         work.answer = outcome.message
         work.withheld = "" if outcome.message else outcome.text

@@ -146,8 +146,6 @@ class Rounds:
         self.fuse, verdict = self.fuse.after(digest)
         circle = _CIRCLES.get(verdict, "")
         if circle in here.offered:
-            here.tell(
-                Warned("The last rounds of tools were all the same.")
-            )
+            here.tell(Warned("The last rounds of tools were all the same."))
             return circle
         return done.fact

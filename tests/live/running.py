@@ -49,7 +49,7 @@ def said(text: str = "It is done.", id_: str = "", stop: str = "end_turn") -> Ou
 
 def calls(*names: str, id_: str = "", **given: object) -> Outcome:
     """An answer with calls, each with an id of its own."""
-    blocks = [call(f"{id_ or 'c'}.{n}", name, **given) for n, name in enumerate(names)]
+    blocks = [call(f"{id_ or 'c'}_{n}", name, **given) for n, name in enumerate(names)]
     message = answer(*blocks, id_=id_)
     return Outcome("answered", message, "tool_use", input_tokens=10, output_tokens=5)
 

@@ -1,5 +1,6 @@
 """A run as a whole: what is told, what is sent, and that the table alone decides."""
 
+import re
 from collections.abc import Callable
 
 import attrs
@@ -22,7 +23,7 @@ from unspiral.engine.live.events import (
     ToolsRan,
 )
 from unspiral.engine.live.hooks import Hook, HookList
-from unspiral.engine.live.message import text_of
+from unspiral.engine.live.message import calls_of, text_of
 from unspiral.engine.live.ports import Ask, Delta, HookCall, HookWord, Outcome
 from unspiral.engine.live.session import MemoryStore
 from unspiral.machines.agent_loop import AGENT_LOOP
@@ -86,6 +87,22 @@ def test_a_truncated_answer_is_asked_for_with_more_room_then_resumed() -> None:
     *_, cut, note = script.asks[2].messages
     assert text_of(cut) == "It is a long st"
     assert note.kind == "note"
+
+
+def test_ids_that_are_always_the_same_are_made_different() -> None:
+    same = calls("look", "change", id_="a")
+    twice = Outcome("answered", answer(call("x"), call("x"), id_="a"), "tool_use")
+    odd = Outcome("answered", answer(call("a b"), id_=""), "tool_use")
+    script = Script([same, same, twice, odd, odd, said(id_="a")])
+    ran = Bench(script).run()
+
+    assert wrong(ran) == []
+    assert ran.end == "completed"
+    ids = [str(c["id"]) for m in ran.history for c in calls_of(m)]
+    assert len(ids) == len(set(ids)) == 8
+    assert all(re.fullmatch("[A-Za-z0-9_-]+", each) for each in ids)
+    answers = [m.id for m in ran.history if m.role == "assistant"]
+    assert len(set(answers)) == len(answers) == 6
 
 
 # -- another table, another behaviour --------------------------------------------------
