@@ -51,7 +51,7 @@ def extend(  # noqa: PLR0913 - the parts of a machine, each named by its caller
         name: of the new one.
         rows: new ones. One with an event stands after the rows of its phase, and the
             phase offers the event. One of a deciding phase stands before its last row,
-            which is for whatever is left.
+            which is for whatever is left, and needs a name.
         phases: new ones, or other ones with names that are known. What an acting one
             offers is read from its rows.
         terminals: as `phases`.
@@ -98,7 +98,8 @@ def charge_rows(machine: Machine, phase: str, free: Iterable[str]) -> Machine:
     def charged(row: Transition) -> Transition:
         if row.source != phase or row.event in kept:
             return row
-        both = {key: cost.get(key, 0) + row.cost.get(key, 0) for key in cost | row.cost}
+        keys = dict.fromkeys((*cost, *row.cost))
+        both = {key: cost.get(key, 0) + row.cost.get(key, 0) for key in keys}
         return attrs.evolve(row, cost=both)
 
     return attrs.evolve(
@@ -126,7 +127,7 @@ def _hearing(phase: Phase, rows: Iterable[Transition]) -> Phase:
 
 
 def _placed(machine: Machine, new: Iterable[Transition]) -> list[Transition]:
-    rows = list(machine.transitions)
+    rows = list(machine.rows)  # with the names that they have had
     decided = {row.source for row in rows if not row.event}
     for each in new:
         same = [at for at, row in enumerate(rows) if row.source == each.source]

