@@ -24,6 +24,8 @@ COMMANDS = {
     "check": "Prove that a machine cannot spiral, or show how it does.",
     "recheck": "Check a certificate again, row by row.",
     "explain": "Explain a reason, limit, phase, terminal or finding.",
+    "sessions": "List the sessions of runs; export and import them.",
+    "why": "Say why a session went on and stopped, and why not otherwise.",
     "faults": "List what the fault server can do to a client.",
     "serve": "Serve a fault schedule as a Messages API on this machine.",
     "journal": "Draw a journal: what a client sent, and what it got.",

@@ -14,10 +14,10 @@ import attrs
 from unspiral.engine.errors import BadValue, FileProblem, UnknownName
 from unspiral.engine.toml.disk import reason
 
-__all__ = ["LAST", "SessionFolder", "folder_of", "new_id"]
+__all__ = ["LAST", "SessionFolder", "folder_of", "located", "new_id"]
 
 LAST = "last"  #: stands for the session that was begun last
-SUFFIX = ".session"
+SUFFIX, EXPORTED = ".session", ".jsonl"
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
 _RANDOM = 4  # letters
@@ -141,3 +141,18 @@ def _home(environment: Mapping[str, str]) -> Path:
     except (RuntimeError, KeyError):
         allowed = "a folder: set it, or UNSPIRAL_SESSIONS, or pass --sessions"
         raise BadValue("HOME", "", allowed) from None
+
+
+def located(folder: SessionFolder, name: str) -> Path:
+    """Return the file that a person means: a path, or a session of the folder.
+
+    What holds a slash, or ends as a file of sessions does, is a path.
+
+    Raises:
+        UnknownName: the folder has no such session.
+        BadValue: it has several.
+        FileProblem: the folder cannot be read.
+    """
+    if "/" in name or name.endswith((SUFFIX, EXPORTED)):
+        return Path(name)
+    return folder.find(name)
