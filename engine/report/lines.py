@@ -113,9 +113,9 @@ def _wrapped(line: Line, width: int) -> list[str]:
 
 
 def plain(lines: Iterable[Line], width: int = WIDTH) -> str:
-    """Return the report as plain text that ends with a line break."""
+    """Return the report as plain text; each line ends with a line break."""
     texts = [text for line in lines for text in _wrapped(line, width)]
-    return "\n".join(texts) + "\n"
+    return "".join(f"{text}\n" for text in texts)
 
 
 def coloured(lines: Iterable[Line], width: int = WIDTH) -> str:
@@ -127,4 +127,4 @@ def coloured(lines: Iterable[Line], width: int = WIDTH) -> str:
         for line in lines
         for text in _wrapped(line, width)
     ]
-    return "\n".join(texts) + "\n"
+    return "".join(f"{text}\n" for text in texts)

@@ -106,8 +106,9 @@ def meters(
     found = [*_context(facts)]
     for name, limit, label in _COUNTERS:
         if name in memory:
-            used, whole = number(memory, name) or 0, number(limits, limit)
-            found.append(Meter(label, used, whole, None, _of(used, whole, _plain)))
+            counted, most = number(memory, name) or 0.0, number(limits, limit)
+            text = _of(counted, most, _plain)
+            found.append(Meter(label, counted, most, None, text))
     for name, (label, told) in _BUDGETS.items():
         used, whole = number(facts, f"spent.{name}"), number(facts, f"budget.{name}")
         if used is not None and whole is not None:

@@ -66,3 +66,8 @@ def test_colours_change_nothing_but_colours() -> None:
 
     assert "\x1b[" in coloured(lines)
     assert click.unstyle(coloured(lines)) == plain(lines)
+
+
+def test_no_lines_are_no_text() -> None:
+    assert plain([]) == coloured([]) == ""
+    assert plain([Line()]) == "\n"

@@ -88,16 +88,23 @@ def events_with(text: str) -> list[LiveEvent]:
 
 
 def test_an_answer_is_told_once_and_whole_when_it_is_kept() -> None:
-    events = [Said("text", "I wi", 1), Said("text", "ll look.\n\n  then", 1)]
+    events: list[LiveEvent] = [
+        Said("text", "I wi", 1),
+        Said("text", "ll look.\n\n  then", 1),
+    ]
     kept = Answered(answer("I will look.\n\n  then"))
 
-    assert told(events) == "\n"
+    assert told(events) == ""
     assert told([*events, kept]) == "  I will look.\n\n    then\n"
     assert told([*events, kept, ended(text="I will look.")]).count("look") == 1
 
 
 def test_a_withdrawn_answer_leaves_its_length_and_no_text() -> None:
-    said = [Said("text", "secret plan", 1), Tombstone(1), Said("text", "Done", 2)]
+    said: list[LiveEvent] = [
+        Said("text", "secret plan", 1),
+        Tombstone(1),
+        Said("text", "Done", 2),
+    ]
 
     text = told([*said, Answered(answer("Done")), ended()])
 
@@ -186,7 +193,7 @@ def test_an_error_is_shown_once() -> None:
     ],
 )
 def test_each_event_of_a_run_is_one_line_or_none(event: LiveEvent, line: str) -> None:
-    assert told([event]) == f"{line}\n"
+    assert told([event]) == (f"{line}\n" if line else "")
 
 
 def test_the_end_says_what_was_spent() -> None:
@@ -262,7 +269,10 @@ def test_a_decision_says_what_was_refused() -> None:
     assert made["row"] == row.name
     assert made["seconds"] == 0.123457
     assert made["facts"] == {"tokens": 5}
-    assert [each["row"] for each in made["refused"]] == [r.name for r in row.earlier]  # type: ignore[attr-defined, index]
+    assert made["refused"] == [
+        {"row": each.name, "target": each.target, "guard": each.guard_text}
+        for each in row.earlier
+    ]
 
 
 def test_a_history_is_told_by_its_length() -> None:
