@@ -9,7 +9,6 @@ import pytest
 
 from unspiral.engine.check import Outcome, Verdict, check_law, check_table
 from unspiral.engine.core.declare import LimitValue, Machine
-from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.library import drive
 from unspiral.engine.core.step import Snapshot, memory_of
 from unspiral.engine.core.table import Table, compile_table
@@ -360,10 +359,3 @@ def test_each_law_is_broken_by_the_row_that_it_is_about(name: str) -> None:
 
 def test_each_law_that_is_added_can_be_broken_but_that_a_run_ends_once() -> None:
     assert {law.name for law in LAWS} - set(BROKEN) == {"one_end"}
-
-
-def test_no_limit_of_hardened_is_off() -> None:
-    table = compile_table(LOOP, "hardened")
-
-    assert table.limits["recovery_budget"] is not UNLIMITED
-    assert table.limits["measured_progress"]
