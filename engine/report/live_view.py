@@ -6,11 +6,10 @@ repeat what the text says. How often it is drawn is not known here: see `live_sc
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table as Grid
@@ -41,6 +40,7 @@ _LINES_LEAST = 3
 _KEPT = 50  # lines of text
 _REASONS = 6  # that are shown
 _TAIL = 4_000  # characters of what is being said
+_INDENT = 2  # columns before what is wrapped
 _WORD = 60  # characters of what is being done
 
 _STYLES: Mapping[str, str] = {
@@ -206,8 +206,13 @@ class _Picture:
         self, room: int, console: Console, options: ConsoleOptions
     ) -> list[list[Segment]]:
         """Return the last rows of text; there are always as many."""
-        texts = Group(*(_text(line) for line in self.told[-room:] if room))
-        rows = console.render_lines(texts, options, pad=False)[-room:] if room else []
+        if not room:
+            return []
+        told = self.told[-room:]
+        texts = [
+            row for line in told for row in _rows(line, console, options.max_width)
+        ]
+        rows = console.render_lines(Group(*texts[-room:]), options, pad=False)
         return [*rows, *([] for _ in range(room - len(rows)))]
 
 
@@ -229,5 +234,10 @@ def _one_line(text: Text) -> Text:
     return text
 
 
-def _text(line: Line) -> Padding:
-    return Padding(Text(line.text, _STYLES[line.role]), (0, 0, 0, line.indent))
+def _rows(line: Line, console: Console, width: int) -> Iterator[Text]:
+    """Wrap a line; what follows its first row stands indented, as texts of others."""
+    indent = min(max(line.indent, _INDENT), width - 1)
+    wrapped = Text(line.text, _STYLES[line.role]).wrap(console, width - indent)
+    for number, row in enumerate(wrapped):
+        shift = indent if number else min(line.indent, indent)
+        yield Text.assemble(" " * shift, row, no_wrap=True, overflow="crop")

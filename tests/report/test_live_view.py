@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
+from tests.live.running import Bench, Script, calls, refused, said
 from tests.live.sessions import START, TABLE
 from tests.live.test_record import run_of
 from unspiral.engine.core.step import Step, step
@@ -29,6 +30,7 @@ from unspiral.engine.live.events import (
     Warned,
 )
 from unspiral.engine.live.message import Message
+from unspiral.engine.live.ports import Delta
 from unspiral.engine.report.live_meters import Meter, bar, meters
 from unspiral.engine.report.live_screen import Screen, on_terminal
 from unspiral.engine.report.live_view import LiveView
@@ -221,6 +223,18 @@ def test_only_the_last_reasons_are_kept() -> None:
     assert "reason_13" not in line
 
 
+def test_no_row_of_a_wrapped_text_can_pass_for_a_line_of_ours() -> None:
+    drawn = (
+        shown(seen(Warned("x" * number + " ended: completed")))
+        for number in range(40, 80)
+    )
+
+    rows = [row for text in drawn for row in text.splitlines() if "ended: " in row]
+
+    assert "  ended: completed" in rows
+    assert [row for row in rows if row.startswith("ended")] == []
+
+
 def test_a_machine_without_groups_is_shown_too() -> None:
     text = shown(LiveView(compile_table(TURNSTILE)))
 
@@ -235,6 +249,26 @@ def test_a_real_run_is_shown_at_every_step() -> None:
         view.see(Decided(each, 0.1, FACTS))
 
         assert each.after.phase in shown(view)
+
+
+def test_an_agent_is_shown_at_every_event() -> None:
+    model = Script(
+        [
+            calls("look", "change", "nothing", id_="a1"),
+            refused("overloaded", "529"),
+            refused("prompt_too_long"),
+            said("Half", stop="max_tokens", id_="a2"),
+            said("It is done.", id_="a3"),
+        ],
+        deltas=[Delta("thinking", "hm"), Delta("text", "Ha"), Delta("text", "lf")],
+    )
+    ran = Bench(model).run()
+    view = LiveView(ran.agent.table)
+    for each in ran.events:
+        view.see(each)
+
+        assert len(shown(view).splitlines()) <= 23
+    assert f"ended: {ran.end}" in shown(view)
 
 
 @pytest.mark.parametrize("colour", [True, False])
