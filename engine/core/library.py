@@ -12,7 +12,7 @@ need not be registered, and then no method is set on it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import transitions
 
@@ -54,9 +54,54 @@ class DirectCondition(transitions.core.Condition):
 
 
 class RowTransition(transitions.Transition):
-    """A transition of `transitions` made from a row."""
+    """A transition of `transitions` made from a row.
+
+    Where nobody has set a callback but us, it takes the steps of the library one by
+    one without looking for those that are not there.
+    """
 
     condition_cls = DirectCondition
+
+    def take(self, data: transitions.EventData) -> bool:
+        """Do what `execute` does, where there is nothing to do but our own."""
+        machine, before = data.machine, self.before
+        source, dest = machine.states[self.source], machine.states[self.dest]
+        others = self.prepare or self.after or source.on_exit or dest.on_enter
+        if others or len(before) != 1 or type(before[0]) is not Action:
+            return bool(self.execute(data))
+        for condition in self.conditions:
+            if condition.func(data) is not condition.target:
+                return False
+        before[0](data)
+        setattr(data.model, machine.model_attribute, self.dest)
+        data.state = dest
+        return True
+
+
+class RowEvent(transitions.Event):
+    """An event of `transitions` that is triggered without detours.
+
+    The library wraps each trigger for machines that queue, and logs each; ours do not
+    queue. Where callbacks are set, or the phase does not know the event, the library
+    does it all.
+    """
+
+    def trigger(self, model: Any, *args: Any, **kwargs: Any) -> bool:  # noqa: ANN401 - as the library has it
+        """Take the first row whose conditions hold; return whether there is one."""
+        machine = self.machine
+        here = getattr(model, machine.model_attribute)
+        rows = self.transitions.get(here)
+        if rows is None or machine.is_watched:
+            return bool(super().trigger(model, *args, **kwargs))
+        data = transitions.EventData(
+            machine.states[here], self, machine, model, args, kwargs
+        )
+        for row in rows:
+            data.transition = row
+            if row.take(data):
+                data.result = True
+                return True
+        return False
 
 
 class PlainState(transitions.State):
@@ -84,8 +129,21 @@ class TableMachine(transitions.Machine):
     """
 
     transition_cls = RowTransition
+    event_cls = RowEvent
     state_cls = PlainState
     table: Table
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody has set a callback on the machine as a whole."""
+        return bool(
+            self._prepare_event
+            or self._before_state_change
+            or self._after_state_change
+            or self._finalize_event
+            or self._on_exception
+            or self._on_final
+        )
 
     def new_model(self, snapshot: Snapshot | None = None) -> Model:
         """Return an unregistered model that stands in a snapshot, or at the start."""
@@ -176,6 +234,24 @@ def _transition(table: Table, row: Row) -> dict[str, Any]:
     }
 
 
+Triggers: TypeAlias = Mapping[tuple[str, str | None], Callable[[Model], bool]]
+
+_DRIVEN = "driven machine"  # in `Table.compiled`
+
+
+def _driven(table: Table) -> tuple[TableMachine, Triggers]:
+    """Return the machine of a driver: it holds no run, so all of a table share it."""
+    if _DRIVEN not in table.compiled:
+        machine = transitions_machine(table)
+        triggers = {
+            (row.source, row.event): machine.events[row.event or DECIDE].trigger
+            for row in table.rows
+        }
+        table.compiled[_DRIVEN] = machine, triggers
+    driven: tuple[TableMachine, Triggers] = table.compiled[_DRIVEN]
+    return driven
+
+
 class Driver:
     """One run on a machine of `transitions`: what the live loop is driven by.
 
@@ -187,12 +263,8 @@ class Driver:
 
     def __init__(self, table: Table, snapshot: Snapshot | None = None) -> None:
         self.table = table
-        self.machine = transitions_machine(table)
+        self.machine, self._triggers = _driven(table)
         self.model = self.machine.new_model(snapshot)
-        self._triggers: Mapping[tuple[str, str | None], Callable[[Model], bool]] = {
-            (row.source, row.event): self.machine.events[row.event or DECIDE].trigger
-            for row in table.rows
-        }
 
     @property
     def snapshot(self) -> Snapshot:

@@ -11,7 +11,6 @@ row taken says all verdicts: those before it were false.
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
 
 from unspiral.engine.core.language import TRUE, Const, Node, integer, python
 from unspiral.engine.core.table import Row, Table
@@ -74,7 +73,7 @@ class Step(NamedTuple):
 
 Handler: TypeAlias = Callable[[Snapshot], Step]
 Handlers: TypeAlias = Mapping[tuple[str, str | None], Handler]
-_compiled: "WeakKeyDictionary[Table, Handlers]" = WeakKeyDictionary()
+_HANDLERS, _TESTS = "step handlers", "step tests"  # in `Table.compiled`
 
 
 def initial_snapshot(table: Table) -> Snapshot:
@@ -100,7 +99,7 @@ def step(table: Table, snapshot: Snapshot, event: str | None = None) -> Step:
         StuckError: no alternative applies (the machine is not total).
         OutOfRange: the action leaves a counter's domain.
     """
-    handlers = _compiled.get(table) or stepper(table)
+    handlers: Handlers = table.compiled.get(_HANDLERS) or stepper(table)
     handler = handlers.get((snapshot.phase, event))
     if handler is None:
         allowed = available_events(table, snapshot)
@@ -120,11 +119,12 @@ def available_events(table: Table, snapshot: Snapshot) -> tuple[str, ...]:
 
 def stepper(table: Table) -> Handlers:
     """Return the compiled functions of a table, by phase and event."""
-    if table not in _compiled:
-        _compiled[table] = {
+    if _HANDLERS not in table.compiled:
+        table.compiled[_HANDLERS] = {
             key: _Source(table, key[0], key[1]).handler() for key in _keys(table)
         }
-    return _compiled[table]
+    handlers: Handlers = table.compiled[_HANDLERS]
+    return handlers
 
 
 def _keys(table: Table) -> list[tuple[str, str | None]]:
@@ -135,17 +135,15 @@ def _keys(table: Table) -> list[tuple[str, str | None]]:
     ]
 
 
-_tests: "WeakKeyDictionary[Table, Mapping[tuple[str, str], Test]]" = WeakKeyDictionary()
-
-
 def _availability(table: Table) -> Mapping[tuple[str, str], Test]:
-    if table not in _tests:
+    if _TESTS not in table.compiled:
         local = {name: f"m[{i}]" for name, i in table.positions.items()}
-        _tests[table] = {
+        table.compiled[_TESTS] = {
             key: _compile(f"lambda m: {python(node, local)}", {})
             for key, node in table.available.items()
         }
-    return _tests[table]
+    tests: Mapping[tuple[str, str], Test] = table.compiled[_TESTS]
+    return tests
 
 
 class _Source:

@@ -7,6 +7,7 @@ never changes. It does not know how a step is taken (`step`), nor who asks for o
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
+from typing import Any
 from typing import Literal as OneOf
 
 import attrs
@@ -165,6 +166,8 @@ class Table:
         variables: the memory, in the order of a snapshot.
         rows: all rows.
         available: per phase and event, when the event can be answered.
+        compiled: what readers have made of this table, by their own keys; it is freed
+            with the table, whatever it refers to.
     """
 
     machine: Machine
@@ -175,6 +178,9 @@ class Table:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     available: Mapping[tuple[str, str], Node]
+    compiled: dict[str, Any] = attrs.field(
+        factory=dict[str, Any], init=False, repr=False
+    )
 
     @property
     def initial(self) -> str:

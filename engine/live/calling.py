@@ -19,6 +19,7 @@ from unspiral.engine.live.message import (
 from unspiral.engine.live.ports import Ask, Clock, Delta, Model, ToolSpec
 from unspiral.engine.live.spending import OVER_BUDGET, Purse
 from unspiral.engine.live.state import Here
+from unspiral.engine.live.waiting import pieces
 
 __all__ = ["Caller", "read_reply"]
 
@@ -26,9 +27,6 @@ __all__ = ["Caller", "read_reply"]
 _UNFINISHED = frozenset(
     {"max_tokens", "model_context_window_exceeded", "pause_turn", "compaction"}
 )
-
-
-_HEARTBEAT = 30.0  # seconds: whoever watches hears of a long wait so often
 
 
 @attrs.define
@@ -97,9 +95,8 @@ class Caller:
         hint = None if outcome is None else outcome.wait
         retry = int(str(here.memory.get("call_model.attempts", 1))) or 1
         left, why = self.pause(retry, hint), "" if outcome is None else outcome.text
-        while left > 0:
+        for piece in pieces(left):
             here.tell(Waiting(left, why))
-            piece = min(left, _HEARTBEAT)
             await self.clock.sleep(piece)
             left -= piece
         return "waited"

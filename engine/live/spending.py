@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import attrs
 
+from unspiral.engine.errors import BadValue
 from unspiral.engine.live.budgets import Budgets, Ledger
 from unspiral.engine.live.ports import Ask, Clock, Model, Outcome
 from unspiral.engine.live.prices import Usage, quote
@@ -53,6 +54,9 @@ class Purse:
         ledger: what is spent.
         spent: is told of each call of a model when it is over.
         written: output tokens of the conversation itself so far.
+
+    Raises:
+        BadValue: a budget is set that the machine has a limit for.
     """
 
     budgets: Budgets
@@ -60,10 +64,20 @@ class Purse:
     ledger: Ledger
     spent: Callable[[Spending], None] = _nobody
     written: int = 0
+    _over: str = attrs.field(default="", init=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.budgets.turns is not None:
+            allowed = "None: turns are the limit `max_turns` of the machine"
+            raise BadValue("budget 'turns'", str(self.budgets.turns), allowed)
 
     def exceeded(self) -> str:
-        """Return the name of a budget of which nothing is left, or ""."""
-        return self.ledger.exceeded(self.budgets, self.clock.now())
+        """Return the name of a budget of which nothing is left, or "".
+
+        What is spent stays spent, even if the clock goes back.
+        """
+        self._over = self._over or self.ledger.exceeded(self.budgets, self.clock.now())
+        return self._over
 
     def charge(self, ask: Ask, outcome: Outcome) -> None:
         """Enter a call of a model, whatever came of it."""

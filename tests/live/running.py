@@ -219,6 +219,17 @@ def malformed(ask: Ask) -> list[str]:
     return found
 
 
+_tables: dict[tuple[object, ...], tuple[Machine, Table]] = {}
+
+
+def compiled(machine: Machine, edition: str, limits: Mapping[str, LimitValue]) -> Table:
+    """A table, compiled once for all tests."""
+    key = (id(machine), edition, *sorted(limits.items(), key=str))
+    if key not in _tables:
+        _tables[key] = machine, compile_table(machine, edition, limits)
+    return _tables[key][1]
+
+
 @attrs.define
 class Bench:
     """What a run is made of; every part can be another one."""
@@ -251,7 +262,7 @@ class Bench:
             wall=lambda: 1_800_000_000.0,
             pause=lambda retry, hint: hint or float(retry),
         )
-        table = self.table or compile_table(self.machine, self.edition, self.limits)
+        table = self.table or compiled(self.machine, self.edition, self.limits)
         return Agent(table, world, self.settings, self.abort, self.restored)
 
     def run(
