@@ -7,6 +7,7 @@ The tree, with who must act::
     │   ├── ExpressionError     a guard, action or limit text that cannot be read
     │   ├── InvalidMachine      findings that forbid to compile it
     │   ├── MachineFileError    a machine file that cannot be loaded
+    │   ├── ScenarioError       a scenario file that cannot be loaded
     │   └── ScheduleError       a schedule file that cannot be loaded or written
     ├── UsageError              whoever called us must act
     │   ├── UnknownName         a machine, edition, limit ... that is not there
@@ -73,6 +74,7 @@ __all__ = [
     "OutOfRange",
     "RecordError",
     "RunError",
+    "ScenarioError",
     "ScheduleError",
     "ScriptError",
     "SessionBusy",
@@ -179,6 +181,27 @@ class MachineFileError(DeclarationError):
 @attrs.define(str=False)
 class ScheduleError(DeclarationError):
     """A schedule file cannot be loaded, or a schedule has no form as a file.
+
+    Attributes:
+        path: the file.
+        place: the key in it, such as "step[3].seconds", or "".
+        problem: what is wrong.
+        line: its line in the file counted from 1, or 0 if it is not known.
+    """
+
+    path: str
+    place: str
+    problem: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
+
+
+@attrs.define(str=False)
+class ScenarioError(DeclarationError):
+    """A scenario file cannot be loaded.
 
     Attributes:
         path: the file.

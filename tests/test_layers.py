@@ -34,6 +34,17 @@ NEIGHBOURS: dict[str, frozenset[str]] = {
     # It plays the outside world and must not share our view of it.
     "engine.faults": frozenset({"engine.faults", "engine.toml"}),
     "engine.blackbox": frozenset({"engine.core", "engine.faults", "engine.blackbox"}),
+    # Its files say both what is played and what is run; the run itself is elsewhere.
+    "engine.scenarios": frozenset(
+        {
+            "engine.core",
+            "engine.faults",
+            "engine.live",
+            "engine.scenarios",
+            "engine.toml",
+            "machines",
+        }
+    ),
     "engine.report": EVERYTHING,
     "engine.cli": EVERYTHING,
     "engine.pytest_plugin": EVERYTHING,

@@ -39,7 +39,20 @@ from unspiral.engine.faults.schedule import (
 )
 from unspiral.engine.toml.fields import Fields
 
-__all__ = ["read_schedule"]
+__all__ = ["KEYS", "read_schedule", "schedule_in"]
+
+#: the keys of a schedule; a file that holds more has further keys beside them
+KEYS = (
+    "name",
+    "seed",
+    "then",
+    "side",
+    "strict",
+    "context",
+    "rates",
+    "step",
+    "rule",
+)
 
 _Made = TypeVar("_Made")
 
@@ -66,9 +79,16 @@ def read_schedule(fields: Fields) -> Schedule:
     """
     if not fields.table:
         fields.fail("it is empty; the least that it can hold is a name")
-    fields.allow(
-        "name", "seed", "then", "side", "strict", "context", "rates", "step", "rule"
-    )
+    fields.allow(*KEYS)
+    return schedule_in(fields)
+
+
+def schedule_in(fields: Fields) -> Schedule:
+    """Return the schedule of a file that may hold other things besides.
+
+    Raises:
+        Exception: what the fields were given to make of a problem and its place.
+    """
     return Schedule(
         steps=_steps(fields),
         rules=tuple(_rule(row) for row in fields.rows("rule")),
