@@ -62,14 +62,16 @@ class RowTransition(transitions.Transition):
 
     condition_cls = DirectCondition
 
-    def take(self, data: transitions.EventData) -> bool:
+    def take(self, data: Any) -> bool:  # noqa: ANN401 - as the library has it
         """Do what `execute` does, where there is nothing to do but our own."""
-        machine, before = data.machine, self.before
+        machine: Any = data.machine
+        before: list[Any] = self.before
         source, dest = machine.states[self.source], machine.states[self.dest]
         others = self.prepare or self.after or source.on_exit or dest.on_enter
         if others or len(before) != 1 or type(before[0]) is not Action:
             return bool(self.execute(data))
-        for condition in self.conditions:
+        conditions: list[Any] = self.conditions
+        for condition in conditions:
             if condition.func(data) is not condition.target:
                 return False
         before[0](data)
@@ -88,12 +90,12 @@ class RowEvent(transitions.Event):
 
     def trigger(self, model: Any, *args: Any, **kwargs: Any) -> bool:  # noqa: ANN401 - as the library has it
         """Take the first row whose conditions hold; return whether there is one."""
-        machine = self.machine
-        here = getattr(model, machine.model_attribute)
-        rows = self.transitions.get(here)
+        machine: Any = self.machine
+        here: str = getattr(model, machine.model_attribute)
+        rows: Any = self.transitions.get(here)
         if rows is None or machine.is_watched:
             return bool(super().trigger(model, *args, **kwargs))
-        data = transitions.EventData(
+        data: Any = transitions.EventData(
             machine.states[here], self, machine, model, args, kwargs
         )
         for row in rows:

@@ -3,9 +3,11 @@
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import attrs
 import pytest
+import transitions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -269,3 +271,56 @@ def test_a_driver_starts_where_it_is_told(loop: Machine) -> None:
     there = Snapshot("tools", initial_snapshot(table).memory)
 
     assert Driver(table, there).send("done").after.phase == "call.ask"
+
+
+#: where callbacks can be set, and how often they are called in three steps to the end
+PLACES = {
+    "prepare_event": 3,
+    "before_state_change": 3,
+    "after_state_change": 3,
+    "finalize_event": 3,
+    "on_final": 1,
+    "prepare": 4,  # of each row that is tried
+    "before": 3,
+    "after": 3,
+    "on_enter": 3,
+    "on_exit": 3,
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_callback_that_people_set_is_called_wherever_it_is_set(place: str) -> None:
+    machine = transitions_machine(compile_table(small()))
+    heard: list[str] = []
+
+    def hear(data: Any) -> None:
+        heard.append(data.model.state)
+
+    if place in {"prepare", "before", "after"}:
+        machine.events["go"].add_callback(place, hear)
+    elif place in {"on_enter", "on_exit"}:
+        for state in machine.states.values():
+            state.add_callback(place.removeprefix("on_"), hear)
+    else:
+        setattr(machine, place, hear)
+    model = machine.new_model()
+    taken = [machine.events["go"].trigger(model) for _ in range(3)]
+
+    assert taken == [True, True, True]
+    assert model.state == "done"
+    assert len(heard) == PLACES[place]
+
+
+def test_an_exception_of_a_condition_is_told_to_whoever_listens() -> None:
+    machine = transitions_machine(compile_table(small(guard="n > 5")))
+    told: list[object] = []
+
+    def tell(data: Any) -> None:
+        told.append(data.error)
+
+    machine.on_exception = tell
+
+    assert (
+        machine.events["go"].trigger(machine.new_model(Snapshot("done", (0,)))) is False
+    )
+    assert isinstance(told[0], transitions.MachineError)
