@@ -16,7 +16,8 @@ The tree, with who must act::
     │   ├── FileProblem         a file that cannot be read or written
     │   ├── CannotListen        an address that a server cannot have
     │   ├── CannotImport        a Python module that should hold a machine
-    │   └── SessionBusy         a session that another process has open
+    │   ├── SessionBusy         a session that another process has open
+    │   └── NoCredential        a model that is to be asked without a key
     ├── RunError                whoever answers the phases must act
     │   ├── IllegalEvent        an event that the phase does not offer now
     │   ├── StuckError          no alternative of the machine applies
@@ -70,6 +71,7 @@ __all__ = [
     "JournalError",
     "MachineFileError",
     "MissingTool",
+    "NoCredential",
     "NothingWillHappen",
     "OutOfRange",
     "RecordError",
@@ -374,4 +376,22 @@ class SessionBusy(UsageError):
         return (
             f"{self.path} is in use by {who}: "
             "wait for its end, or begin another session"
+        )
+
+
+@attrs.define(str=False)
+class NoCredential(UsageError):
+    """There is nothing to tell a model's API who asks.
+
+    Attributes:
+        problem: why what was given or found is of no use, or "". Never the key itself.
+    """
+
+    problem: str = ""
+
+    def __str__(self) -> str:
+        why = f" ({self.problem[:300]})" if self.problem else ""
+        return (
+            f"there is no credential for the model's API{why}: set ANTHROPIC_API_KEY, "
+            "or another credential that the anthropic SDK accepts"
         )

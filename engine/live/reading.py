@@ -32,6 +32,8 @@ PAYLOAD = frozenset(
 )
 _MOST_BLOCKS = 10_000
 _TWICE = "another call of this answer has the same id"
+_CUT = "the answer was cut off before the input of the call was whole"
+_CUTS = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 @attrs.frozen
@@ -81,11 +83,13 @@ class Answer:
             empty one, and one with the id of a call before it has another id.
         stop: its stop reason.
         bad_calls: by the id of a call that cannot be run, what is wrong.
+        why: what kind of a refusal it is, or "".
     """
 
     message: Message
     stop: str
     bad_calls: Mapping[str, str]
+    why: str = ""
 
 
 @attrs.define
@@ -112,6 +116,8 @@ class Reader:
     _closing: bool = attrs.field(default=False, init=False)  # message_delta has come
     _ended: bool = attrs.field(default=False, init=False)
     _stop: str = attrs.field(default="", init=False)
+    _why: str = attrs.field(default="", init=False)
+    _unsure: str = attrs.field(default="", init=False)  # see `_call`
 
     @property
     def complete(self) -> bool:
@@ -143,7 +149,10 @@ class Reader:
         tokens = self.charge.input + self.charge.output
         content = tuple(self._blocks)
         message = Message("assistant", content, "answer", self._id, tokens)
-        return Answer(message, self._stop, dict(self._bad))
+        bad = dict(self._bad)
+        if self._unsure and self._stop in _CUTS:
+            bad.setdefault(self._unsure, _CUT)
+        return Answer(message, self._stop, bad, self._why)
 
     # -- events ------------------------------------------------------------------------
 
@@ -206,10 +215,10 @@ class Reader:
         if growing is None or not self._is_next(event):
             self.problem = "a block ended that was not open"
             return
-        self._open = None
+        self._open, self._unsure = None, ""
         block, wrong = growing.finished()
         if growing.kind in CALLS:
-            self._call(block, wrong)
+            self._call(block, wrong, told=any(growing.pieces))
         else:
             self.problem = wrong
             self._blocks.append(block)
@@ -219,7 +228,10 @@ class Reader:
             self.problem = "message_delta came inside a block"
             return
         self._closing = True
-        self._stop = text_at(event.get("delta"), "stop_reason") or self._stop
+        delta = event.get("delta")
+        self._stop = text_at(delta, "stop_reason") or self._stop
+        details = fields_of(delta).get("stop_details")
+        self._why = text_at(details, "category") or self._why
         self.charge = self.charge.updated(event.get("usage"))
 
     def _message_stop(self) -> None:
@@ -235,8 +247,12 @@ class Reader:
         index = event.get("index")
         return type(index) is int and index == len(self._blocks)
 
-    def _call(self, block: dict[str, object], wrong: str) -> None:
-        """Keep a call. The next request must not have two of one id."""
+    def _call(self, block: dict[str, object], wrong: str, *, told: bool) -> None:
+        """Keep a call. The next request must not have two of one id.
+
+        If the text of its input was not told, and the answer is cut off behind it,
+        nobody knows whether it is whole.
+        """
         id_ = text_at(block, "id")
         if not id_ or not text_at(block, "name"):
             self.problem = "a call has no id or no name"
@@ -247,6 +263,7 @@ class Reader:
             unused = f"{id_}-{number}"
         self._calls.add(unused)
         self._blocks.append({**block, "id": unused} if unused != id_ else block)
+        self._unsure = "" if told else unused
         if wrong:
             self._bad[unused] = wrong
 

@@ -287,6 +287,36 @@ def test_a_call_without_an_id_or_a_name_is_no_answer(name: str) -> None:
     assert problem(stream) == "a call has no id or no name"
 
 
+CUTS = ["max_tokens", "model_context_window_exceeded"]
+
+
+@pytest.mark.parametrize("stop", CUTS)
+def test_a_call_that_may_have_been_cut_off_is_told(stop: str) -> None:
+    unread = ToolUse("read", {}, "toolu_1", raw="")
+    reply = Reply((Text("I look."), unread), stop_reason=stop)
+
+    assert list(answer(events(reply)).bad_calls) == ["toolu_1"]
+    found = read_body(message_body(said(reply))).answer()
+    assert isinstance(found, Answer)
+    assert list(found.bad_calls) == ["toolu_1"]
+
+
+@pytest.mark.parametrize("stop", CUTS)
+def test_a_call_before_the_cut_is_whole(stop: str) -> None:
+    read_it = ToolUse("read", {"path": "a"}, "toolu_1")
+    ahead = Reply((ToolUse("list", {}, "toolu_0", raw=""), read_it), stop_reason=stop)
+
+    assert answer(events(ahead)).bad_calls == {}
+
+
+def test_the_kind_of_a_refusal_is_told() -> None:
+    details = {"type": "refusal", "category": "cyber"}
+    found = answer(events(Reply((), stop_reason="refusal", stop_details=details)))
+
+    assert (found.stop, found.why) == ("refusal", "cyber")
+    assert found.message.content == ()
+
+
 # -- what is not whole -----------------------------------------------------------------
 
 
