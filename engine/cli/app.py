@@ -18,6 +18,7 @@ from unspiral.version import __version__
 __all__ = ["COMMANDS", "app", "main"]
 
 COMMANDS = {
+    "run": "Let an agent do a task, or play a scenario.",
     "list": "List the machines that come with unspiral.",
     "show": "Show a machine as a table of rows.",
     "draw": "Draw a machine: SVG, PNG, PDF, DOT, Mermaid, Markdown.",

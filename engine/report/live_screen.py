@@ -6,8 +6,10 @@ and no timer of its own: whoever calls lends both the clock and the timer.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Generator
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeAlias
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -15,7 +17,7 @@ from rich.live import Live
 from unspiral.engine.live.events import Ended, LiveEvent, Refused
 from unspiral.engine.report.live_view import LiveView
 
-__all__ = ["PAUSE", "Later", "Screen", "Timer", "on_terminal"]
+__all__ = ["PAUSE", "Later", "Paused", "Screen", "Timer", "on_terminal"]
 
 PAUSE = 0.1  #: seconds between two pictures, at the least
 
@@ -36,6 +38,9 @@ class Later(Protocol):
         ...
 
 
+Paused: TypeAlias = Callable[[], AbstractContextManager[object]]
+
+
 class Screen:
     """Shows a view whenever it has changed, but not more often than can be seen.
 
@@ -44,6 +49,7 @@ class Screen:
         show: draws a picture.
         now: the time, in seconds; the clock of `later`.
         later: sets a timer.
+        paused: leaves the terminal to somebody else for a while.
     """
 
     def __init__(
@@ -52,8 +58,10 @@ class Screen:
         show: Callable[[RenderableType], None],
         now: Callable[[], float],
         later: Later,
+        paused: Paused = contextlib.nullcontext,
     ) -> None:
         self._view, self._show = view, show
+        self.paused = paused
         self._now, self._later = now, later
         self._next = now()
         self._timer: Timer | None = None
@@ -96,8 +104,18 @@ def on_terminal(
         console: of the terminal; None: standard output. It knows NO_COLOR.
     """
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        screen = Screen(view, lambda it: live.update(it, refresh=True), now, later)
+        draw = functools.partial(live.update, refresh=True)
+        screen = Screen(view, draw, now, later, functools.partial(_paused, live))
         try:
             yield screen
         finally:
             screen.close()
+
+
+@contextlib.contextmanager
+def _paused(live: Live) -> Generator[None]:
+    live.stop()
+    try:
+        yield
+    finally:
+        live.start()
