@@ -81,10 +81,11 @@ def _timeless(lines: list[str]) -> list[str]:
 def _run(command: str, folder: Path) -> list[str]:
     scripts = str(Path(sys.executable).parent)
     path = os.pathsep.join((scripts, os.environ.get("PATH", os.defpath)))
+    own = {"PYTHONPATH": str(ROOT), "UNSPIRAL_SESSIONS": str(folder / ".sessions")}
     done = subprocess.run(  # noqa: S603 - our own pages
         ["bash", "-c", command],  # noqa: S607 - a page's command is for a shell
         cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PATH": path, **own},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,

@@ -71,6 +71,8 @@ def rehearse(  # noqa: PLR0913 - each is of another kind
         UnspiralError: the scenario cannot be read, or not be played.
     """
     scenario = load(name)
+    if showing.seed is None:
+        showing = attrs.evolve(showing, seed=0)  # the same case is the same run
     with _folder(workspace) as folder:
         write(scenario, folder)
         order = _ordered(scenario, order, folder)
