@@ -25,9 +25,10 @@ from unspiral.engine.scenarios.paths import clash, problem_of
 from unspiral.engine.toml.fields import shorten
 from unspiral.machines.agent_loop import AGENT_LOOP
 
-__all__ = ["MAX_FILES", "Expected", "Scenario", "ScenarioHook", "Wanted"]
+__all__ = ["MAX_FILES", "MAX_HOOKS", "Expected", "Scenario", "ScenarioHook", "Wanted"]
 
 MAX_FILES = 200  #: of a project
+MAX_HOOKS = 20  #: of a scenario
 _LONGEST_TASK = 20_000  # characters
 _LONGEST_LINE = 200
 _MAX_WORDS = 100  # of the command of a hook
@@ -135,6 +136,9 @@ class Scenario:
             known = get_args(Mode)
             problem = f"no mode {self.mode!r}{suggestion(self.mode, known)}"
             raise BadDeclaration("mode", problem)
+        if len(self.hooks) > MAX_HOOKS:
+            problem = f"{len(self.hooks):,} hooks; at most {MAX_HOOKS} can be"
+            raise BadDeclaration("hooks", problem)
         for hook in self.hooks:
             _check_hook(hook)
 
@@ -175,7 +179,7 @@ def _check_files(files: Mapping[str, str]) -> None:
 def _check_paths(what: str, paths: Iterable[str]) -> None:
     paths = tuple(paths)
     if len(paths) > MAX_FILES:
-        raise BadDeclaration(what, f"{len(paths):,} files; at most {MAX_FILES} are")
+        raise BadDeclaration(what, f"{len(paths):,} files; at most {MAX_FILES} can be")
     for path in paths:
         if problem := problem_of(path):
             raise BadDeclaration(f"path {shorten(ascii(path), 100)}", problem)

@@ -67,7 +67,7 @@ def read_scenario(fields: Fields) -> Scenario:
         fallback=loop.flag("fallback", default=True),
         mode=permission.word("mode", _MODES, "default"),
         rules=_rules(permission),
-        hooks=tuple(_hook(row) for row in fields.rows("hook")),
+        hooks=_hooks(fields),
         expected=_expected(fields.inner("expect")),
     )
 
@@ -154,6 +154,12 @@ def _rules(permission: Fields) -> Rules:
         for number, text in enumerate(permission.texts(key), 1):
             _make(permission, partial(Rule.parse, text), key, number)
     return Rules.parse(*(permission.texts(key) for key in ("allow", "ask", "deny")))
+
+
+def _hooks(fields: Fields) -> tuple[ScenarioHook, ...]:
+    hooks = tuple(_hook(row) for row in fields.rows("hook"))
+    _make(fields, _probe(hooks=hooks), "hook")
+    return hooks
 
 
 def _hook(row: Fields) -> ScenarioHook:

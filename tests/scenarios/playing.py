@@ -1,32 +1,25 @@
-"""Plays a scenario with the real loop, tools and hooks, over the fault transport.
-
-The model speaks plain HTTP without streams: what a scenario says is under test here,
-not a client.
-"""
+"""Plays a scenario: loop, tools, hooks and client are real; waits take no time."""
 
 import asyncio
-import json
-from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import attrs
-import httpx2
 
 from unspiral.engine.core.table import compile_table
 from unspiral.engine.faults.journal import MemoryJournal
 from unspiral.engine.faults.transport import FaultTransport
 from unspiral.engine.live.agent import Agent, Settings, World
 from unspiral.engine.live.budgets import Budgets
-from unspiral.engine.live.classify import Failure, classify
+from unspiral.engine.live.client import make_model
 from unspiral.engine.live.estimate import Window
 from unspiral.engine.live.events import Called, Continued, Ended, LiveEvent
 from unspiral.engine.live.hook_commands import CommandHook
 from unspiral.engine.live.hooks import Hook, HookList
 from unspiral.engine.live.keeping import WorkspaceKeep
-from unspiral.engine.live.message import Message, wire
 from unspiral.engine.live.permission import Gate
-from unspiral.engine.live.ports import Abort, Ask, Delta, LoopClock, Outcome
+from unspiral.engine.live.ports import Abort, LoopClock, Model
 from unspiral.engine.live.session import MemoryStore
 from unspiral.engine.live.tools.builtin import builtin_tools
 from unspiral.engine.live.tools.registry import Toolbox
@@ -38,7 +31,6 @@ from unspiral.machines.agent_loop import AGENT_LOOP
 
 MODEL, OTHER = "claude-sonnet-5-5", "claude-haiku-5-5"
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-URL = "http://scripted/v1/messages"
 
 
 class Quick:
@@ -50,58 +42,6 @@ class Quick:
     async def sleep(self, seconds: float) -> None:
         del seconds
         await asyncio.sleep(0)
-
-
-@attrs.define
-class Plain:
-    """A model over HTTP."""
-
-    http: httpx2.AsyncClient
-
-    async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
-        del tell
-        body: dict[str, Any] = {
-            "model": ask.model,
-            "max_tokens": ask.max_tokens,
-            "messages": wire(ask.messages),
-        }
-        if ask.system:
-            body["system"] = ask.system
-        if ask.tools:
-            body["tools"] = [
-                {
-                    "name": each.name,
-                    "description": each.description,
-                    "input_schema": dict(each.schema),
-                }
-                for each in ask.tools
-            ]
-        headers = {"anthropic-version": "2023-06-01", "x-api-key": "none"}
-        # As from a file: what is immutable in here is a plain list and object there.
-        sent = json.dumps(body, default=dict)
-        answer = await self.http.post(URL, content=sent, headers=headers)
-        return _outcome(answer)
-
-    async def refresh(self) -> bool:
-        return False
-
-
-def _outcome(answer: httpx2.Response) -> Outcome:
-    said: Any = answer.json()
-    if answer.status_code != 200:
-        error = said["error"]
-        failure = Failure(answer.status_code, error["type"], "", error["message"])
-        return Outcome(classify(failure, 0.0).fact, text=error["message"])
-    usage = said["usage"]
-    message = Message("assistant", tuple(said["content"]), "answer", said["id"])
-    tokens = usage["input_tokens"] + usage["output_tokens"]
-    return Outcome(
-        "answered",
-        attrs.evolve(message, tokens=tokens),
-        said["stop_reason"],
-        input_tokens=usage["input_tokens"],
-        output_tokens=usage["output_tokens"],
-    )
 
 
 @attrs.frozen
@@ -135,8 +75,8 @@ def play(scenario: Scenario, folder: Path) -> Played:
 
     async def main() -> list[LiveEvent]:
         transport = FaultTransport(scenario.schedule, journal)
-        async with httpx2.AsyncClient(transport=transport) as http:
-            agent = _agent(scenario, folder, Plain(http))
+        async with aclosing(make_model("none", transport=transport)) as model:
+            agent = _agent(scenario, folder, model)
             return [each async for each in agent.run(scenario.task)]
 
     events = asyncio.run(main())
@@ -145,7 +85,7 @@ def play(scenario: Scenario, folder: Path) -> Played:
     return Played(events, journal, check(scenario, terminal, folder))
 
 
-def _agent(scenario: Scenario, folder: Path, model: Plain) -> Agent:
+def _agent(scenario: Scenario, folder: Path, model: Model) -> Agent:
     workspace, clock = Workspace(folder), LoopClock()
     hooks = (
         Hook(CommandHook(words, workspace.root, PATH), (point,))
