@@ -59,6 +59,28 @@ def test_every_folder_of_modules_is_a_package(folder: str) -> None:
     assert [each for each in folders if not (each / "__init__.py").exists()] == []
 
 
+def test_every_file_that_is_no_module_is_listed() -> None:
+    data = dict(setup_cfg()["options.package_data"])
+    del data["*"]
+    listed = {
+        path
+        for package, patterns in data.items()
+        for pattern in patterns.split()
+        for path in (ROOT / package.removeprefix("unspiral.").replace(".", "/")).glob(
+            pattern
+        )
+    }
+
+    found = {
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"}
+    }
+    assert sorted(listed) == sorted(found)
+    assert found
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_import_name_links_to_each_folder(folder: str) -> None:
     link = ROOT / "unspiral" / folder
