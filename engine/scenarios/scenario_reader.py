@@ -5,7 +5,7 @@ by the reader of schedules. Types are judged by `Fields`, values by the classes 
 scenario; whatever these refuse is told with the key at which it stands.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar, get_args
 
@@ -17,6 +17,7 @@ from unspiral.engine.faults.schedule_reader import KEYS, schedule_in
 from unspiral.engine.live.ports import HookPoint
 from unspiral.engine.live.rules import Rule, Rules
 from unspiral.engine.live.ruling import Mode
+from unspiral.engine.scenarios.paths import clash
 from unspiral.engine.scenarios.scenario import (
     Expected,
     Scenario,
@@ -96,9 +97,15 @@ def _files(fields: Fields) -> dict[str, str]:
     files: dict[str, str] = {}
     for path in inner.table:
         files[path] = inner.text(path)
-        # With all before it: what it clashes with is said at the second.
-        _make(inner, _probe(files=files), path)
+        _make(inner, _probe(files={path: files[path]}), path)
+    _make(inner, _probe(files=files), *_second(files))
     return files
+
+
+def _second(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the key at which it is told that two paths clash; none: at their table."""
+    both = clash(paths)
+    return () if both is None else both[1:]
 
 
 # -- the loop --------------------------------------------------------------------------
@@ -181,8 +188,8 @@ def _expected(fields: Fields) -> Expected:
     files: dict[str, Wanted] = {}
     for path in inner.table:
         files[path] = _wanted(inner, path)
-        _make(inner, partial(Expected, terminal, files), path)
-    return Expected(terminal, files)
+        _make(inner, partial(Expected, terminal, {path: files[path]}), path)
+    return _make(inner, partial(Expected, terminal, files), *_second(files))
 
 
 def _wanted(fields: Fields, path: str) -> Wanted:

@@ -1,10 +1,13 @@
 """A scenario file says what the values say; a broken one ends in one clear error."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.errors import ScenarioError, UnspiralError
@@ -169,7 +172,7 @@ BROKEN: dict[str, tuple[str | bytes, int, str]] = {
         but(
             '"a.py" = "p', "".join(f'"f{n}" = ""\n' for n in range(199)) + '"a.py" = "p'
         ),
-        OTHER + 199,
+        FILES,
         "at most 200",
     ),
     # what is played, as in a schedule file
@@ -190,6 +193,11 @@ BROKEN: dict[str, tuple[str | bytes, int, str]] = {
     ),
     "a wanted number": (but('{ contains = "print" }', "7"), WANTED, "or false"),
     "a wanted truth": (but('{ contains = "print" }', "true"), WANTED, "or false"),
+    "two wanted files that clash": (
+        SOUND + '"b" = false\n"b/c" = false\n',
+        33,
+        "cannot both be files",
+    ),
     "a wanted file outside": (SOUND + '"../x" = false\n', 32, "'..' is not followed"),
 }
 
@@ -258,6 +266,21 @@ def test_a_file_says_what_the_values_say() -> None:
         hooks=(("Stop", ("python3", "check.py")),),
         expected=Expected("completed", {"a.py": Wanted("contains", ("print",))}),
     )
+
+
+@given(
+    at=st.integers(0, len(SOUND)),
+    length=st.integers(0, 60),
+    put=st.sampled_from(["", "=", "[", "]", '"', "\n", "{", "7", "..", "true", "x.y"])
+    | st.text(max_size=20),
+)
+def test_a_file_that_is_changed_anywhere_is_a_scenario_or_one_error(
+    at: int, length: int, put: str
+) -> None:
+    text = SOUND[:at] + put + SOUND[at + length :]
+
+    with contextlib.suppress(ScenarioError):  # whatever else is raised is a fault
+        assert isinstance(scenario_from_toml(text), Scenario)
 
 
 def test_a_name_and_a_task_are_enough() -> None:
