@@ -7,6 +7,10 @@ says by its terminal which budget it was. `cycled`: the last rounds of tools are
 cycle, several times over; the context is compacted and the model warned, once, and if
 nothing but the same comes again, the run ends.
 
+Where the query loop says of a compaction only what came of it, here is what it does:
+the machine `recompaction` runs these phases, so that each request is a row of its own,
+and no model call is made that no row has counted.
+
 Budgets and fuse are no memory of the table: what is spent, and which rounds were alike,
 whoever runs it knows. What follows from it is here.
 """
@@ -20,17 +24,17 @@ from unspiral.machines.compaction import COMPACTION
 from unspiral.machines.extending import charge_rows, extend
 from unspiral.machines.notation import on, when
 from unspiral.machines.query_loop import QUERY_LOOP
+from unspiral.machines.recompaction import IRREDUCIBLE, OVER, RECOMPACTION, UNSENT
 
 __all__ = ["AGENT_LOOP"]
 
 _GATE = "recovery_spent < recovery_budget"
-_OVER = "over_budget"
 
 _ATTEMPT = extend(
-    charge_rows(API_ATTEMPT, "request", free=[_OVER]),
+    charge_rows(API_ATTEMPT, "request", free=[OVER]),
     "budgeted_attempt",
-    [on("request", _OVER, _OVER, doc="Nothing was sent.")],
-    terminals=[Terminal(_OVER, "limit", doc="Nothing may be spent any more.")],
+    [on("request", OVER, OVER, doc="Nothing was sent.")],
+    terminals=[Terminal(OVER, "limit", doc="Nothing may be spent any more.")],
 )
 
 
@@ -42,16 +46,43 @@ def _with_outcome(machine: Machine, value: str) -> Choice:
 
 
 _COMPACTION = extend(
-    charge_rows(COMPACTION, "summarise", free=[_OVER]),
+    charge_rows(COMPACTION, "summarise", free=UNSENT),
     "budgeted_compaction",
     [
-        on("summarise", _OVER, "finish", action=f"outcome = '{_OVER}'",
+        on("summarise", OVER, "finish", action=f"outcome = '{OVER}'",
            doc="Nothing was sent, but the status is to be cleared."),
-        when("finish", f"outcome == '{_OVER}'", _OVER, name="nothing_left",
+        on("summarise", IRREDUCIBLE, "finish", action="outcome = 'failed'",
+           cite="guard G07", doc="Nothing was sent, and it is a failure."),
+        when("finish", f"outcome == '{OVER}'", OVER, name="nothing_left",
              doc="No failure of compaction: the breaker is not charged."),
     ],
-    terminals=[Terminal(_OVER, "limit", doc="Nothing may be spent any more.")],
-    memory=[_with_outcome(COMPACTION, _OVER)],
+    terminals=[Terminal(OVER, "limit", doc="Nothing may be spent any more.")],
+    memory=[_with_outcome(COMPACTION, OVER)],
+)  # fmt: skip
+
+_REPLY = next(each for each in QUERY_LOOP.memory if each.name == "reply")
+
+# What was refused may be the media in it; then there is nothing to summarise.
+_MENDING = attrs.evolve(
+    extend(
+        RECOMPACTION,
+        "mending",
+        [
+            when("cause", "reply == 'media_too_large'", "strip", name="media_refused",
+                 doc="No request is made."),
+            when("cause", "otherwise", "pre_compact", name="length_refused"),
+            on("strip", "gained",   "compacted"),
+            on("strip", "nothing",  "compacted_no_gain", doc="Gone, but no shorter."),
+            on("strip", "no_media", "failed",
+               doc="The API has refused what is not there."),
+        ],
+        phases=[
+            Phase("cause", doc="Were media refused, or the length?"),
+            Phase("strip", doc="Put a word in the place of each image and document."),
+        ],
+        memory=[attrs.evolve(_REPLY, shared=True)],
+    ),
+    initial="cause",
 )  # fmt: skip
 
 # A forced compaction stands between two turns: the tools of the first have run.
@@ -67,10 +98,10 @@ def _broken(event: str, doc: str) -> Transition:
 # fmt: off
 _ROWS = (
     # ---- nothing is left of a budget: say of which, and end
-    on("autocompact",        _OVER, "which_budget"),
-    on("call_model",         _OVER, "which_budget"),
-    on("compact_reactively", _OVER, "which_budget"),
-    on("break_cycle",        _OVER, "which_budget"),
+    on("autocompact",        OVER, "which_budget"),
+    on("call_model",         OVER, "which_budget"),
+    on("compact_reactively", OVER, "which_budget"),
+    on("break_cycle",        OVER, "which_budget"),
     *(on("which_budget", budget, end) for budget, end in BUDGET_ENDS.items()),
 
     # ---- the rounds of tools turn in a circle: break it once, else end
@@ -96,6 +127,9 @@ AGENT_LOOP = extend(
     phases=(
         attrs.evolve(QUERY_LOOP.phase("autocompact"), runs=_COMPACTION),
         attrs.evolve(QUERY_LOOP.phase("call_model"), runs=_ATTEMPT),
+        attrs.evolve(
+            QUERY_LOOP.phase("compact_reactively"), runs=_MENDING, events=(), cost={}
+        ),
         Phase(
             "which_budget",
             group="decision",
@@ -104,7 +138,7 @@ AGENT_LOOP = extend(
         ),
         Phase(
             "break_cycle",
-            cost={"model_calls": 1, "compactions": 1},
+            runs=RECOMPACTION,
             group="tools",
             doc="Compact, however short the history is, and warn the model.",
             source="law 79",

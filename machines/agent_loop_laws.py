@@ -29,6 +29,7 @@ _CALLS = (
     "compact_reactively",
     "break_cycle",
 )
+_BEGINNINGS = ("compact_reactively.pre_compact", "break_cycle.pre_compact")
 _SPENT = "event == 'over_budget'"
 
 _WIDER = (
@@ -83,6 +84,22 @@ _BUDGETS = (
         source="law 76",
     ),
     Law(
+        "few_summaries_a_compaction",
+        "bounded",
+        what="phase in ('compact_reactively.summarise', 'break_cycle.summarise')",
+        at_most="max_compact_retries + 1",
+        scope=Scope("between", end=f"phase in {_BEGINNINGS}"),
+        doc="A compaction that was ordered asks no more often than any other.",
+        source="law 51",
+    ),
+    Law(
+        "media_need_no_summary",
+        "absence",
+        what="phase == 'compact_reactively.summarise' and reply == 'media_too_large'",
+        doc="Media that were refused are taken out, and no model is asked.",
+        source="spec E.5",
+    ),
+    Law(
         "budgets_charge_no_breaker",
         "absence",
         what="autocompact.outcome == 'over_budget' and phase == 'autocompact.finish' "
@@ -120,7 +137,7 @@ _FUSE = (
     Law(
         "one_compaction_a_circle",
         "bounded",
-        what="phase == 'break_cycle'",
+        what="phase == 'break_cycle.pre_compact'",
         at_most="1",
         scope=Scope("between", end="event == 'cycled'"),
         doc="Each forced compaction has a circle of its own.",

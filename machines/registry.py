@@ -17,6 +17,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "shaping": "The light stages of context shaping, in order",
         "token_budget": "Whether a valid answer is followed by a nudge",
         "compaction": "Proactive compaction of a history, with its breaker",
+        "recompaction": "A compaction that was ordered: summary, repeats, gain",
         "query_loop": "The agent loop: shape, call, run tools, decide",
         "agent_loop": "The query loop with budgets and a fuse, as it is run",
     }

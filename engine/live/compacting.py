@@ -1,8 +1,9 @@
-"""Compaction: performs `autocompact.*`, `compact_reactively` and `break_cycle`.
+"""Compaction: performs `autocompact`, `compact_reactively` and `break_cycle`.
 
 They ask for a summary, make a new history of it, and say what that has freed, by size.
-How often one tries, and what a failure leads to, is the table's business; only the
-reactive phase, which is one phase in the table, cuts its own request shorter by itself.
+How often one tries, and what a failure leads to, is the table's business: no performer
+sends more than one request. All three have the same phases, and share what performs
+them. A table may also have `compact_reactively` as one phase, which is tried once.
 
 A history that is no smaller is not replaced. Whoever watches is told "compacting", and
 None when that is over, however it ends.
@@ -10,6 +11,7 @@ None when that is over, however it ends.
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TypeAlias
 
 import attrs
@@ -44,6 +46,21 @@ Asker: TypeAlias = Callable[[Ask], Awaitable[Outcome]]
 
 _TAIL = 10_000  # tokens that are kept as they are, at most
 _NOTES_TAIL = 40_000  # the same beside notes, which are older than a fresh summary
+_COMPACTIONS = ("autocompact", "compact_reactively", "break_cycle")
+_ORDERED = _COMPACTIONS[1:]
+_IRREDUCIBLE = "irreducible"  # the fact that no summary could be small enough
+
+#: what has come of a compaction, by what it has freed
+_ENDS: Mapping[str, str] = MappingProxyType(
+    {
+        "gained": "compacted",
+        "too_little": "compacted_no_gain",
+        "nothing": "compacted_no_gain",
+        "inflated": "compacted_no_gain",
+        "stale_size": "compacted_no_gain",
+        "no_media": "failed",
+    }
+)
 
 
 def _no_notes() -> str:
@@ -77,7 +94,7 @@ class _Attempt:
 
 @attrs.define
 class Compactor:
-    """Performs `autocompact.*`, `compact_reactively` and `break_cycle`.
+    """Performs `autocompact`, `compact_reactively` and `break_cycle`.
 
     Attributes:
         context: what is compacted.
@@ -96,15 +113,20 @@ class Compactor:
 
     def performers(self) -> Mapping[str, Performer]:
         """Return the performers by the names of their phases."""
+        shared: Mapping[str, Performer] = {
+            "summarise": self.summarise,
+            "truncate": self.truncate,
+            "weigh": self.weigh,
+        }
         return {
+            **{f"{p}.{name}": shared[name] for p in _COMPACTIONS for name in shared},
             "autocompact.measure": self.measure,
             "autocompact.session_memory": self.session_memory,
             "autocompact.pre_compact": self.pre_compact,
-            "autocompact.summarise": self.summarise,
-            "autocompact.truncate": self.truncate,
-            "autocompact.weigh": self.weigh,
             "compact_reactively": self.compact_reactively,
-            "break_cycle": self.break_cycle,
+            "compact_reactively.strip": self.strip,
+            "compact_reactively.pre_compact": self.begin,
+            "break_cycle.pre_compact": self.begin_with_round,
         }
 
     # -- before the window is full -----------------------------------------------------
@@ -126,13 +148,47 @@ class Compactor:
         history = self._history(attempt)
         if self._weighed(attempt, history) != "gained":
             return "too_large"
-        await self._commit(here, history, "auto")
+        await self._commit(here, history)
         return "small_enough"
 
     async def pre_compact(self, here: Here) -> str:
         """Ask the hooks."""
         with _status(here):
-            return await self._asked_hooks(here, "auto")
+            return await self._asked_hooks(here)
+
+    # -- when it is ordered ------------------------------------------------------------
+
+    async def begin(self, here: Here) -> str:
+        """Begin, with less than what was refused; ask the hooks."""
+        with _status(here):
+            return await self._ordered(here)
+
+    async def begin_with_round(self, here: Here) -> str:
+        """Make the round that repeats others a part of the history, and begin."""
+        work = here.work
+        assert work.round is not None  # noqa: S101 - it is a round that repeats others
+        work.base = (*with_answer(work), work.round.message, *work.round.notes)
+        work.view, work.answer, work.round = work.base, None, None
+        return await self.begin(here)
+
+    def strip(self, here: Here) -> str:
+        """Put a word in the place of each image and document."""
+        with _status(here):
+            return self._stripped(here)
+
+    async def compact_reactively(self, here: Here) -> str:
+        """Mend a history that was refused in one phase, with one request at most."""
+        with _status(here):
+            if here.memory.get("reply") == "media_too_large":
+                return _ENDS[self._stripped(here)]
+            if await self._ordered(here) == "vetoed":
+                return "failed"
+            event = await self._summarised(here)
+            if event == "summary":
+                return _ENDS[await self._replaced(here)]
+            return event if event in here.offered else "failed"
+
+    # -- the phases of all three -------------------------------------------------------
 
     async def summarise(self, here: Here) -> str:
         """Ask for the summary, once."""
@@ -142,7 +198,8 @@ class Compactor:
     def truncate(self, here: Here) -> str:
         """Drop the oldest rounds from the request."""
         attempt = self._current(here)
-        dropped = int(str(here.memory.get("autocompact.dropped", 0)))
+        name = f"{here.phase.rpartition('.')[0]}.dropped"
+        dropped = int(str(here.memory.get(name, 0)))
         most = None if dropped + 2 < _number(here.limits["history_groups"]) else 1
         rounds = drop(attempt.rounds, attempt.gap, most)
         gone = len(attempt.rounds) - len(rounds)
@@ -152,60 +209,9 @@ class Compactor:
     async def weigh(self, here: Here) -> str:
         """Make the new history of the summary, and say what it frees."""
         with _status(here):
-            return await self._replaced(here, "auto")
+            return await self._replaced(here)
 
-    # -- when the API has refused ------------------------------------------------------
-
-    async def compact_reactively(self, here: Here) -> str:
-        """Mend a history that was refused: without media, or as a summary."""
-        with _status(here):
-            if here.memory.get("reply") == "media_too_large":
-                return self._strip(here)
-            return await self._mend(here)
-
-    def _strip(self, here: Here) -> str:
-        before = self.context.size(here.work.base)
-        history = without_media(here.work.base)
-        if history is here.work.base:
-            here.tell(Warned("Media were refused, but there are none to remove."))
-            return "failed"
-        self.context.lighten(here.work, history)
-        freed = before.tokens - self.context.size(history).tokens
-        return "compacted" if freed > 0 else "compacted_no_gain"
-
-    async def break_cycle(self, here: Here) -> str:
-        """Summarise the history with the round that repeats others, to break out."""
-        work = here.work
-        assert work.round is not None  # noqa: S101 - it is a round that repeats others
-        work.base = (*with_answer(work), work.round.message, *work.round.notes)
-        work.view, work.answer, work.round = work.base, None, None
-        with _status(here):
-            return await self._mend(here)
-
-    async def _mend(self, here: Here) -> str:
-        self._attempt = attempt = self._begun(here)
-        gap = gap_of(here.work.outcome, 0)
-        if gap is not None and droppable(attempt.rounds):
-            # The history was refused, so a summary of all of it would be as well.
-            gap += self.context.window.reserve
-            rounds = drop(attempt.rounds, gap)
-            self._attempt = attrs.evolve(attempt, rounds=rounds, dropped=True)
-        if await self._asked_hooks(here, "reactive") == "vetoed":
-            return "failed"
-        event = await self._summarised(here)
-        left = _number(here.limits["max_compact_retries"])
-        while event == "too_long" and left > 0:
-            left -= 1
-            current = self._current(here)
-            rounds = drop(current.rounds, current.gap)
-            self._attempt = attrs.evolve(current, rounds=rounds, dropped=True, gap=None)
-            event = await self._summarised(here)
-        if event != "summary":
-            return event if event == OVER_BUDGET else "failed"
-        gained = await self._replaced(here, "reactive") == "gained"
-        return "compacted" if gained else "compacted_no_gain"
-
-    # -- the parts of both -------------------------------------------------------------
+    # -- the parts of them -------------------------------------------------------------
 
     def _begun(self, here: Here) -> _Attempt:
         context, view = self.context, here.work.view
@@ -213,6 +219,29 @@ class Compactor:
         tail = tail_of(view, self._tail(_TAIL))
         rounds = tuple(tuple(each) for each in groups(view))
         return _Attempt(view, tail, rounds, context.size(view))
+
+    async def _ordered(self, here: Here) -> str:
+        self._attempt = self._cut(here)
+        return await self._asked_hooks(here)
+
+    def _stripped(self, here: Here) -> str:
+        before = self.context.size(here.work.base)
+        history = without_media(here.work.base)
+        if history is here.work.base:
+            here.tell(Warned("Media were refused, but there are none to remove."))
+            return "no_media"
+        self.context.lighten(here.work, history)
+        freed = before.tokens - self.context.size(history).tokens
+        return "gained" if freed > 0 else "nothing"
+
+    def _cut(self, here: Here) -> _Attempt:
+        """Return an attempt at what was refused; a summary of all would be as well."""
+        attempt = self._begun(here)
+        gap = gap_of(here.work.outcome, 0)
+        if gap is None or not droppable(attempt.rounds):
+            return attempt
+        rounds = drop(attempt.rounds, gap + self.context.window.reserve)
+        return attrs.evolve(attempt, rounds=rounds, dropped=True)
 
     def _current(self, here: Here) -> _Attempt:
         if self._attempt is None:
@@ -222,9 +251,9 @@ class Compactor:
     def _tail(self, most: int) -> int:
         return min(most, self.context.window.target // 8)
 
-    async def _asked_hooks(self, here: Here, trigger: str) -> str:
+    async def _asked_hooks(self, here: Here) -> str:
         attempt = self._current(here)
-        facts = {"trigger": trigger, "tokens": attempt.before.tokens}
+        facts = {"trigger": _trigger(here), "tokens": attempt.before.tokens}
         word = await self.hooks.call(HookCall("PreCompact", facts))
         for reason in (word.prevent, *word.blocks):
             if reason:
@@ -240,7 +269,8 @@ class Compactor:
         all_stays = len(attempt.tail) == len(attempt.view)
         if all_stays or window.irreducible(kept) or not speaks(attempt.rounds):
             here.tell(Warned("What cannot be compacted does not fit into the window."))
-            return "refused"  # no request is made: it could not help
+            # No request is made: it could not help.
+            return _IRREDUCIBLE if _IRREDUCIBLE in here.offered else "refused"
         messages = request(attempt.rounds, dropped=attempt.dropped, more=attempt.more)
         outcome = await self.ask(
             Ask(
@@ -260,13 +290,13 @@ class Compactor:
             return "refused"  # one round is left, and is too long by itself
         return event
 
-    async def _replaced(self, here: Here, trigger: str) -> str:
+    async def _replaced(self, here: Here) -> str:
         attempt = self._current(here)
         self.context.follow(here.work.base)
         history = self._history(attempt)
         event = self._weighed(attempt, history)
         if event in {"gained", "too_little"}:
-            await self._commit(here, history, trigger)
+            await self._commit(here, history)
         else:
             self.context.sending(here.work.view)
         if event != "gained":
@@ -287,16 +317,21 @@ class Compactor:
         believed = Gauge(window.floor).size(history).tokens
         return weigh(attempt.before, self._after(history), believed, window)
 
-    async def _commit(self, here: Here, history: History, trigger: str) -> None:
+    async def _commit(self, here: Here, history: History) -> None:
         """Replace the history and its size together, then tell the hooks."""
         context = self.context
         context.replace(here.work, history)
-        facts = {"trigger": trigger, "tokens": context.size(history).tokens}
+        facts = {"trigger": _trigger(here), "tokens": context.size(history).tokens}
         word = await self.hooks.call(HookCall("PostCompact", facts))
         notes = tuple(user_text(text, "note") for text in word.context if text)
         if notes:
             context.lighten(here.work, (*history, *notes))
             context.sending(here.work.view)
+
+
+def _trigger(here: Here) -> str:
+    """Return the word for hooks: whether the window fills, or it was ordered."""
+    return "reactive" if here.phase.startswith(_ORDERED) else "auto"
 
 
 @contextmanager

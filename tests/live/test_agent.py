@@ -325,7 +325,7 @@ def test_a_circle_of_tools_is_broken_once_and_then_ends_the_run() -> None:
     assert ran.end == "stuck_loop"
     sources = [ask.source for ask in script.asks]
     assert sources == [*["main"] * 5, "compact", *["main"] * 5]
-    assert "break_cycle" in [each.before.phase for each in ran.steps]
+    assert ran.facts("break_cycle.summarise") == ["summary"]
 
 
 def test_a_circle_that_is_left_is_forgotten() -> None:

@@ -58,7 +58,7 @@ from unspiral.engine.live.ports import (
 )
 from unspiral.engine.live.shaping import Snipping
 from unspiral.engine.live.spending import Purse
-from unspiral.engine.live.state import Here, Performer
+from unspiral.engine.live.state import Here, Performer, Round
 from unspiral.engine.live.summarising import (
     INSTRUCTIONS,
     drop,
@@ -125,7 +125,8 @@ class Bench:
     async def _do(self, phases: Sequence[str]) -> list[str]:
         performers = self.compactor.performers()
         return [
-            await performed(performers[_full(phase)], self.here) for phase in phases
+            await performed(performers[name], attrs.evolve(self.here, phase=name))
+            for name in map(_full, phases)
         ]
 
 
@@ -134,8 +135,13 @@ async def performed(perform: Performer, place: Here) -> str:
     return came if isinstance(came, str) else await came
 
 
+ORDERED = ("compact_reactively", "break_cycle")
+
+
 def _full(phase: str) -> str:
-    return phase if phase == "compact_reactively" else f"autocompact.{phase}"
+    return (
+        phase if phase.startswith(("autocompact", *ORDERED)) else f"autocompact.{phase}"
+    )
 
 
 def bench(
@@ -611,44 +617,123 @@ def test_a_refused_history_is_summarised() -> None:
     assert statuses(table.told) == ["compacting", None]
 
 
-def test_a_refused_history_is_not_sent_whole_a_second_time() -> None:
+@pytest.mark.parametrize(
+    "phases",
+    [
+        ("compact_reactively",),
+        ("compact_reactively.pre_compact", "compact_reactively.summarise"),
+    ],
+)
+def test_a_refused_history_is_not_sent_whole_a_second_time(
+    phases: Sequence[str],
+) -> None:
     table = bench(BIG, memory={"reply": "prompt_too_long"})
     said = "prompt is too long: 230000 tokens > 200000 maximum"
     table.here.work.outcome = Outcome("prompt_too_long", text=said)
 
-    table.do("compact_reactively")
+    table.do(*phases)
 
     (ask,) = table.script.asks
     assert rough(BIG) - rough(ask.messages) > 50_000
 
 
-def test_a_summary_request_that_is_too_long_is_cut_inside_and_not_for_ever() -> None:
-    ends = bench(BIG, TOO_LONG, TOO_LONG, SAID, memory={"reply": "prompt_too_long"})
-    never = bench(BIG, TOO_LONG, memory={"reply": "prompt_too_long"})
+def test_where_it_is_one_phase_a_summary_is_asked_for_once() -> None:
+    table = bench(BIG, TOO_LONG, SAID, memory={"reply": "prompt_too_long"})
 
-    assert ends.do("compact_reactively") == ["compacted"]
-    assert never.do("compact_reactively") == ["failed"]
-    assert [len(each.script.asks) for each in (ends, never)] == [3, 4]
-    assert never.here.work.base is BIG
+    assert table.do("compact_reactively") == ["failed"]
+    assert len(table.script.asks) == 1
+    assert table.here.work.base is BIG
 
 
-def test_refused_media_are_stripped_without_a_request() -> None:
+@pytest.mark.parametrize("phase", ORDERED)
+def test_where_it_is_several_each_repeat_is_one_with_less(phase: str) -> None:
+    table = bench(BIG, TOO_LONG, TOO_LONG, SAID)
+    table.here.work.round = Round(results_message([]))
+    again = (f"{phase}.summarise", f"{phase}.truncate")
+
+    facts = table.do(f"{phase}.pre_compact", *again, *again, again[0], f"{phase}.weigh")
+
+    assert facts[1::2] == ["too_long", "too_long", "summary"]
+    assert facts[::2] == ["allowed", "dropped_one", "dropped_one", "gained"]
+    sizes = [rough(ask.messages) for ask in table.script.asks]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert statuses(table.told) == ["compacting", None] * 5
+    triggers = [call_.facts["trigger"] for call_ in table.hooks.calls]
+    assert triggers == ["reactive", "reactive"]
+
+
+@pytest.mark.parametrize("phase", ORDERED)
+def test_rounds_are_dropped_one_by_one_by_the_count_of_its_own_phase(
+    phase: str,
+) -> None:
+    memory: dict[str, Value] = {f"{phase}.dropped": 4, "autocompact.dropped": 0}
+    table = bench(BIG, Outcome("prompt_too_long"), memory=memory)
+
+    facts = table.do("measure", f"{phase}.summarise", f"{phase}.truncate")
+
+    assert facts[1:] == ["too_long", "dropped_one"]
+
+
+def test_the_round_that_repeats_others_is_in_the_history_before_it_is_compacted() -> (
+    None
+):
+    table = bench(talk(9, "x" * 8_000), SAID)
+    work = table.here.work
+    work.answer = answer(call("again"), id_="a")
+    result = {"type": "tool_result", "tool_use_id": "again", "content": "the same"}
+    work.round = Round(results_message([result]), (user_text("A note.", "note"),))
+    whole = (*work.base, work.answer, work.round.message, *work.round.notes)
+
+    table.do("break_cycle.pre_compact")
+
+    assert (work.base, work.view) == (whole, whole)
+    assert [work.answer, work.round] == [None, None]
+    table.do("break_cycle.summarise", "break_cycle.weigh")
+    assert work.base[0].kind == "summary"
+    assert pairs(work.base) == []
+
+
+@pytest.mark.parametrize("phase", ["autocompact", *ORDERED])
+def test_that_nothing_was_sent_is_told_where_the_table_has_an_ear_for_it(
+    phase: str,
+) -> None:
+    deaf = bench((user_text("x" * 900_000),))
+    hears = bench((user_text("x" * 900_000),))
+    hears.here = attrs.evolve(hears.here, offered=("irreducible", "refused"))
+
+    assert deaf.do(f"{phase}.summarise") == ["refused"]
+    assert hears.do(f"{phase}.summarise") == ["irreducible"]
+    assert (deaf.script.asks, hears.script.asks) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("phase", "fact"),
+    [("compact_reactively", "compacted"), ("compact_reactively.strip", "gained")],
+)
+def test_refused_media_are_stripped_without_a_request(phase: str, fact: str) -> None:
     result = {"type": "tool_result", "tool_use_id": "i", "content": [IMAGE]}
     prompt = user_text("Look.")
     prompt = attrs.evolve(prompt, content=(*prompt.content, IMAGE))
     history = (prompt, answer(call("i")), results_message([result]))
     table = bench(history, memory={"reply": "media_too_large"})
 
-    assert table.do("compact_reactively") == ["compacted"]
+    assert table.do(phase) == [fact]
     assert "'image'" not in str(table.here.work.base)
     assert pairs(table.here.work.base) == []
     assert table.script.asks == []
 
 
-def test_refused_media_that_are_not_there_cannot_be_mended() -> None:
+@pytest.mark.parametrize(
+    ("phase", "fact"),
+    [("compact_reactively", "failed"), ("compact_reactively.strip", "no_media")],
+)
+def test_refused_media_that_are_not_there_cannot_be_mended(
+    phase: str, fact: str
+) -> None:
     table = bench(talk(3), memory={"reply": "media_too_large"})
 
-    assert table.do("compact_reactively") == ["failed"]
+    assert table.do(phase) == [fact]
+    assert statuses(table.told) == ["compacting", None]
     assert table.script.asks == []
 
 

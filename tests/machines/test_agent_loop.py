@@ -16,6 +16,7 @@ from unspiral.engine.core.trace import Trace
 from unspiral.engine.live.budgets import BUDGETS
 from unspiral.machines import load
 from unspiral.machines.agent_loop_laws import ASSUMPTIONS, BUDGET_ENDS, LAWS
+from unspiral.machines.recompaction import OVER, UNSENT
 
 LOOP, QUERY = load("agent_loop"), load("query_loop")
 ACCEPTING = "stop_hooks_accept_valid_answers"
@@ -50,7 +51,12 @@ QUIET = {  # what a run does where nothing else is said
     "call_model.request": "answered",
     "read_reply": "tool_use",
     "run_tools": "executed",
-    "break_cycle": "compacted",
+    "compact_reactively.pre_compact": "allowed",
+    "compact_reactively.summarise": "summary",
+    "compact_reactively.weigh": "gained",
+    "break_cycle.pre_compact": "allowed",
+    "break_cycle.summarise": "summary",
+    "break_cycle.weigh": "gained",
     "which_budget": "seconds",
 }
 
@@ -89,12 +95,21 @@ def memory_at_turns(trace: Trace) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- derived
 
 
+MENDED = "compact_reactively"  # one phase there, a machine here
+
+
+def test_every_row_of_the_query_loop_is_declared_in_the_agent_loop() -> None:
+    assert [row.name for row in QUERY.rows if LOOP.row(row.name) != row] == []
+
+
 @pytest.mark.parametrize("edition", [edition.name for edition in QUERY.editions])
 def test_every_row_of_the_query_loop_is_one_of_the_agent_loop(edition: str) -> None:
     """Flat rows, that is those of the nested machines too, with their costs."""
     old, new = told_of(QUERY, edition), told_of(LOOP, edition)
 
-    assert {name: new[name] for name in old} == old
+    same = {name: told for name, told in old.items() if told[0] != MENDED}
+    assert len(old) - len(same) == len(QUERY.phase(MENDED).events)
+    assert {name: new[name] for name in same} == same
 
 
 def told_of(machine: Machine, edition: str) -> dict[str, tuple[Any, ...]]:
@@ -102,8 +117,9 @@ def told_of(machine: Machine, edition: str) -> dict[str, tuple[Any, ...]]:
     known = {row.name for row in compile_table(QUERY, edition).rows}
     return {
         row.name: (
-            *(row.source, row.event, row.guard, row.action, row.target, row.reason),
-            *(row.progress, row.layer, dict(row.cost)),
+            *(row.source, row.event, row.guard, row.action),
+            MENDED if row.target.startswith(MENDED) else row.target,
+            *(row.reason, row.progress, row.layer, dict(row.cost)),
             [each.name for each in row.earlier if each.name in known],
         )
         for row in compile_table(machine, edition).rows
@@ -113,7 +129,26 @@ def told_of(machine: Machine, edition: str) -> dict[str, tuple[Any, ...]]:
 def test_every_event_is_offered_as_it_is_in_the_query_loop() -> None:
     old, new = compile_table(QUERY), compile_table(LOOP)
 
-    assert {key: new.available[key] for key in old.available} == dict(old.available)
+    known = {key: node for key, node in old.available.items() if key[0] != MENDED}
+    assert {key: new.available[key] for key in known} == known
+
+
+@pytest.mark.parametrize("phase", [MENDED, "break_cycle"])
+def test_an_ordered_compaction_ends_as_the_phase_does_and_costs_what_it_sends(
+    phase: str,
+) -> None:
+    inner = LOOP.phase(phase).runs
+    assert inner is not None
+    ends = {end.name for end in inner.terminals}
+
+    assert ends == {event.name for event in QUERY.phase(MENDED).events} | {OVER}
+    assert dict(LOOP.phase(phase).cost) == {}
+    costs = {row.name: dict(row.cost) for row in compile_table(inner).rows}
+    sent = dict(QUERY.phase(MENDED).cost)
+    unsent = {f"summarise:{event}" for event in UNSENT}
+    for name, cost in costs.items():
+        asks = name.startswith("summarise:") and name not in unsent
+        assert cost == (sent if asks else {}), name
 
 
 def test_editions_and_limits_are_those_of_the_query_loop() -> None:
@@ -193,9 +228,9 @@ def test_a_summary_over_budget_clears_the_status_and_charges_no_breaker() -> Non
         {
             "call_model.request": ["prompt_too_long"],
             "drain": ["nothing"],
-            "compact_reactively": ["over_budget"],
+            "compact_reactively.summarise": ["over_budget"],
         },
-        {"run_tools": ["cycled"], "break_cycle": ["over_budget"]},
+        {"run_tools": ["cycled"], "break_cycle.summarise": ["over_budget"]},
     ],
 )
 def test_no_other_side_task_goes_over_budget(told: dict[str, Iterable[str]]) -> None:
@@ -203,6 +238,71 @@ def test_no_other_side_task_goes_over_budget(told: dict[str, Iterable[str]]) -> 
 
     assert trace.terminal == "max_time"
     assert phases(trace).count("call_model.request") == 1
+    assert trace.cost == {"model_calls": 1}
+
+
+# ---------------------------------------------------------------- compactions
+
+
+REFUSED: dict[str, Iterable[str]] = {
+    "call_model.request": ["prompt_too_long"],
+    "drain": ["nothing"],
+}
+CYCLED: dict[str, Iterable[str]] = {"run_tools": ["cycled"]}
+
+
+@pytest.mark.parametrize(
+    ("phase", "told"), [("compact_reactively", REFUSED), ("break_cycle", CYCLED)]
+)
+def test_each_request_of_an_ordered_compaction_is_counted(
+    phase: str, told: dict[str, Iterable[str]]
+) -> None:
+    quiet = run(told, max_turns=5)
+    more = {
+        f"{phase}.summarise": ["too_long", "too_long", "summary"],
+        f"{phase}.truncate": ["dropped_one", "dropped_more"],
+    }
+    repeated = run(told | more, max_turns=5)
+
+    assert quiet.reasons == repeated.reasons
+    assert repeated.cost["model_calls"] - quiet.cost["model_calls"] == 2
+    assert (quiet.cost["compactions"], repeated.cost["compactions"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("phase", "told"), [("compact_reactively", REFUSED), ("break_cycle", CYCLED)]
+)
+def test_a_summary_request_that_stays_too_long_is_given_up(
+    phase: str, told: dict[str, Iterable[str]]
+) -> None:
+    more = {
+        f"{phase}.summarise": ["too_long"] * 9,
+        f"{phase}.truncate": ["dropped_one"] * 9,
+    }
+    trace = run(told | more, max_turns=3, max_compact_retries=1)
+
+    assert phases(trace).count(f"{phase}.summarise") == 2
+    assert f"{phase}.weigh" not in phases(trace)
+
+
+def test_media_that_were_refused_are_stripped_and_cost_nothing() -> None:
+    trace = run(
+        {
+            "call_model.request": ["media_rejected"],
+            "compact_reactively.strip": ["gained"],
+        },
+        max_turns=1,
+    )
+
+    assert trace.reasons == ("reactive_compact_retry",)
+    assert trace.cost == {"model_calls": 2}
+
+
+def test_a_history_that_cannot_be_summarised_is_not_sent_to_a_model() -> None:
+    trace = run(REFUSED | {"compact_reactively.summarise": ["irreducible"]})
+
+    assert trace.terminal == "prompt_too_long"
+    assert trace.cost == {"model_calls": 1}
 
 
 # ---------------------------------------------------------------- circles
@@ -213,13 +313,18 @@ def test_a_circle_is_broken_by_one_compaction_and_ends_the_run_if_it_goes_on() -
 
     assert trace.terminal == "stuck_loop"
     assert trace.reasons == ("next_turn",) * 3
-    assert phases(trace).count("break_cycle") == 1
+    assert phases(trace).count("break_cycle.pre_compact") == 1
     assert trace.cost == {"model_calls": 5, "compactions": 1}
 
 
-@pytest.mark.parametrize("event", ["compacted", "compacted_no_gain", "failed"])
-def test_after_a_forced_compaction_the_turn_is_one_that_did_nothing(event: str) -> None:
-    broken = run({"run_tools": ["executed", "cycled"], "break_cycle": [event]})
+@pytest.mark.parametrize(
+    ("phase", "event"),
+    [("weigh", "gained"), ("weigh", "inflated"), ("summarise", "empty")],
+)
+def test_after_a_forced_compaction_the_turn_is_one_that_did_nothing(
+    phase: str, event: str
+) -> None:
+    broken = run({"run_tools": ["executed", "cycled"], f"break_cycle.{phase}": [event]})
     plain = run({"run_tools": ["executed", "unproductive"]})
 
     assert memory_at_turns(broken)[1] == memory_at_turns(plain)[1]
@@ -227,7 +332,7 @@ def test_after_a_forced_compaction_the_turn_is_one_that_did_nothing(event: str) 
 
 
 def test_an_abort_while_a_circle_is_broken_ends_as_one_among_tools() -> None:
-    trace = run({"run_tools": ["cycled"], "break_cycle": ["aborted"]})
+    trace = run({"run_tools": ["cycled"], "break_cycle.summarise": ["aborted"]})
 
     assert trace.terminal == "aborted_tools"
 
@@ -240,7 +345,7 @@ def test_a_circle_for_which_no_recovery_is_left_ends_the_run() -> None:
     trace = run({"run_tools": ["cycled"] * 3}, recovery_budget=2)
 
     assert trace.terminal == "stuck_loop"
-    assert phases(trace).count("break_cycle") == 2
+    assert phases(trace).count("break_cycle.pre_compact") == 2
 
 
 # ---------------------------------------------------------------- what is proved
@@ -257,9 +362,9 @@ def test_hardened_is_proved_under_no_assumption() -> None:
     assert verdict.verdict is Outcome.PROVED
     assert verdict.basis == "certificate and exact search"
     assert verdict.bounds is not None
-    assert verdict.bounds.model_calls_between_progress == 118
+    assert verdict.bounds.model_calls_between_progress == 142
     assert verdict.bounds.witness is not None
-    assert verdict.bounds.witness.cost["model_calls"] == 118
+    assert verdict.bounds.witness.cost["model_calls"] == 142
 
 
 def test_every_law_of_hardened_is_proved_at_small_caps() -> None:
@@ -287,7 +392,7 @@ def test_published_is_proved_where_a_circle_takes_rounds_that_count() -> None:
 
     assert verdict.verdict is Outcome.PROVED
     assert verdict.bounds is not None
-    assert verdict.bounds.model_calls_between_progress == 855
+    assert verdict.bounds.model_calls_between_progress == 879
 
 
 def test_in_published_circles_that_are_told_without_rounds_have_no_end() -> None:
@@ -316,14 +421,13 @@ def proved(table: Table, name: str) -> bool:
     return check_law(table, law).verdict is Outcome.PROVED
 
 
-def charging() -> Machine:
-    """Return the loop with a compaction that charges its breaker for a budget."""
-    phase = LOOP.phase("autocompact")
-    assert phase.runs is not None
-    inner = phase.runs.amend("nothing_left", action="compact_failures += 1")
-    others = [each for each in LOOP.phases if each.name != "autocompact"]
-    changed = [attrs.evolve(phase, runs=inner), *others]
-    return attrs.evolve(LOOP, phases=changed, initial=LOOP.start_phase)
+def inside(phase: str, row: str, **changes: Any) -> Machine:
+    """Return the loop with a row changed of the machine that runs a phase."""
+    old = LOOP.phase(phase)
+    assert old.runs is not None
+    new = attrs.evolve(old, runs=old.runs.amend(row, **changes))
+    phases = [new if each is old else each for each in LOOP.phases]
+    return attrs.evolve(LOOP, phases=phases)
 
 
 TURN: dict[str, Any] = {
@@ -337,7 +441,15 @@ BROKEN: dict[str, Machine] = {
     "budgets_never_go_on": LOOP.amend("which_budget:seconds", **TURN),
     "spent_is_said": LOOP.amend("autocompact:over_budget", target="completed"),
     "budget_ends_have_their_cause": LOOP.amend("read_reply:aborted", target="max_time"),
-    "budgets_charge_no_breaker": charging(),
+    "budgets_charge_no_breaker": inside(
+        "autocompact", "nothing_left", action="compact_failures += 1"
+    ),
+    "few_summaries_a_compaction": inside(
+        "break_cycle", "summarise:refused", target="summarise"
+    ),
+    "media_need_no_summary": inside(
+        "compact_reactively", "media_refused", target="summarise"
+    ),
     "stuck_means_that": LOOP.amend("run_tools:hook_stopped", target="stuck_loop"),
     "the_same_circle_ends_the_run": LOOP.amend("run_tools:cycled_again", **TURN),
     "no_request_before_the_circle_is_broken": LOOP.amend("may_break_cycle", **TURN),
