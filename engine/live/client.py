@@ -133,10 +133,7 @@ class AnthropicModel:
     async def refresh(self) -> bool:
         """Take another key, or another token; return whether there is one."""
         if self._key is not None:
-            try:
-                key = (await asyncio.to_thread(self._key)).strip()
-            except Exception:  # noqa: BLE001 - it is the user's, and may do anything
-                return False
+            key = await asyncio.to_thread(_fetched, self._key)
             renewed = bool(key) and key != self._client.api_key
             self._client.api_key = key or self._client.api_key
             return renewed
@@ -147,7 +144,7 @@ class AnthropicModel:
         self._client = self._client.copy(credentials=provider)
         return True
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._client.close()
 
@@ -254,6 +251,8 @@ class AnthropicModel:
 
     def _clean(self, text: str) -> str:
         """Return a text of others without our credential, and not too much of it."""
+        if not text:
+            return ""
         client = self._client
         secrets = {
             "ANTHROPIC_API_KEY": client.api_key or "",
@@ -279,6 +278,14 @@ def _tell(tell: Tell, delta: Delta) -> None:
         tell(delta)
     except Exception as error:
         raise _TellError(f"{type(error).__name__}: {error}") from error
+
+
+def _fetched(key: Callable[[], str]) -> str:
+    """Return a key, or "". What raises in a thread may hang whoever waits for it."""
+    try:
+        return key().strip()
+    except Exception:  # noqa: BLE001 - it is the user's, and may do anything
+        return ""
 
 
 def _line_of(error: Exception, this: _Try) -> Line:
