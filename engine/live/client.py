@@ -371,6 +371,9 @@ def make_model(  # noqa: PLR0913 - each is named
         raise NoCredential(str(error)) from error
     if not _has_credential(client):
         raise NoCredential
+    for told in (client.api_key or "", client.auth_token or ""):
+        if not (told.isascii() and told.isprintable()):
+            raise NoCredential("the key has a character that no header can have")
     return AnthropicModel(
         client,
         patience=patience or Patience(),

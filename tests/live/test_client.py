@@ -571,6 +571,17 @@ def test_an_empty_key_is_none(key: str | Callable[[], str]) -> None:
         make_model(key)
 
 
+@pytest.mark.parametrize("key", [f"{KEY}\nx: y", f"{KEY}\u2026"])
+def test_a_key_that_no_header_can_have_is_said_without_it(
+    nothing: pytest.MonkeyPatch, key: str
+) -> None:
+    nothing.setenv("ANTHROPIC_AUTH_TOKEN", key)
+    for given in (key, None):
+        with pytest.raises(NoCredential, match="no header can have") as caught:
+            make_model(given)
+        assert KEY not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
