@@ -5,6 +5,7 @@ The table says the fact entry by entry, after what the catalogue expects of a cl
 
 import asyncio
 import gc
+import itertools
 import json
 import os
 import ssl
@@ -12,8 +13,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import httpx2
 import pytest
+from anthropic.lib.credentials import AccessToken
 
 from unspiral.engine.errors import BadValue, NoCredential
 from unspiral.engine.faults.catalogue import CATALOGUE
@@ -25,7 +28,7 @@ from unspiral.engine.faults.transport import FaultTransport
 from unspiral.engine.faults.wire import Said, message_events
 from unspiral.engine.live.client import AnthropicModel, make_model
 from unspiral.engine.live.message import text_of, user_text
-from unspiral.engine.live.ports import Ask, Delta, Outcome, ToolSpec
+from unspiral.engine.live.ports import Ask, Delta, LoopClock, Outcome, ToolSpec
 from unspiral.engine.live.watchdog import Patience
 from unspiral.machines.api_attempt import API_ATTEMPT
 
@@ -671,6 +674,55 @@ def test_a_key_that_can_no_longer_be_fetched_is_none() -> None:
     keys = iter([KEY])
 
     assert run_virtual(make_model(lambda: next(keys)).refresh()) is False
+
+
+def of_provider(
+    transport: httpx2.AsyncBaseTransport, provider: Callable[..., AccessToken]
+) -> AnthropicModel:
+    client = anthropic.AsyncAnthropic(
+        credentials=provider,
+        base_url="https://faults.invalid",
+        max_retries=0,
+        http_client=anthropic.DefaultAsyncHttpxClient(transport=transport),
+    )
+    return AnthropicModel(client, patience=PATIENCE, clock=LoopClock())
+
+
+def test_a_provider_of_tokens_is_asked_for_another() -> None:
+    tokens = (AccessToken(token=f"token-{n}") for n in itertools.count())
+    seen: list[str] = []
+
+    def act(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request.headers["authorization"])
+        return httpx2.Response(401)
+
+    def provide(*, force_refresh: bool = False) -> AccessToken:
+        del force_refresh
+        return next(tokens)
+
+    async def main() -> bool:
+        model = of_provider(Raises(act), provide)
+        for _ in range(2):
+            await model.attempt(ask(), lambda _: None)
+        renewed = await model.refresh()
+        await model.attempt(ask(), lambda _: None)
+        return renewed
+
+    assert run_virtual(main()) is True
+    assert seen == ["Bearer token-0", "Bearer token-0", "Bearer token-1"]
+
+
+def test_a_provider_without_a_token_is_an_outcome() -> None:
+    def provide(*, force_refresh: bool = False) -> AccessToken:
+        raise anthropic.CredentialsError(f"nothing to log in with ({force_refresh})")
+
+    async def main() -> Outcome:
+        model = of_provider(FaultTransport(Schedule()), provide)
+        return await model.attempt(ask(), lambda _: None)
+
+    outcome = run_virtual(main())
+    assert outcome.fact == "unauthorized"
+    assert "nothing to log in with" in outcome.text
 
 
 # -- what is sent ----------------------------------------------------------------------

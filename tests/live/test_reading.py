@@ -251,6 +251,7 @@ def test_an_input_as_deep_as_is_allowed_is_taken() -> None:
 def test_no_input_is_an_empty_one() -> None:
     found = answer(with_input(""))
 
+    assert parse_input("") == ({}, "")
     assert calls_of(found.message)[0]["input"] == {}
     assert found.bad_calls == {}
 
@@ -384,6 +385,12 @@ def test_events_whose_parts_do_not_fit_are_no_answer(place: int, change: Event) 
     stream[place] |= change
 
     assert problem(stream)
+
+
+def test_an_end_inside_a_block_and_a_block_after_the_end_are_no_answer() -> None:
+    assert problem([*TALK[:2], TALK[-1]]) == "message_stop came inside a block"
+    late = {**TALK[1], "index": 1}
+    assert problem([*TALK[:-1], late]) == "a block began after message_delta"
 
 
 def test_nothing_that_comes_later_cures_a_stream() -> None:
