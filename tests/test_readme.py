@@ -56,7 +56,8 @@ def test_the_main_line_takes_a_refutation_for_a_success() -> None:
     shell = 'unspiral() { return "$1"; }; '
 
     def code(answer: int) -> int:
-        told = re.sub(r"\.venv/bin/unspiral [^|]*", f"unspiral {answer} ", command)
+        ran = re.sub(r"\.venv/bin/unspiral run [^&]*", "true ", command)
+        told = re.sub(r"\.venv/bin/unspiral check [^|]*", f"unspiral {answer} ", ran)
         return subprocess.run(  # noqa: S603 - the line of the README
             ["bash", "-c", shell + told],  # noqa: S607 - as a reader pastes it
             check=False,

@@ -68,6 +68,7 @@ class LiveLines:
     _said: list[str] = attrs.field(factory=list[str], init=False)
     _calls: dict[str, str] = attrs.field(factory=dict[str, str], init=False)
     _shown: str = attrs.field(default="", init=False)
+    _doing: str = attrs.field(default="", init=False)
     _facts: Facts = attrs.field(factory=dict[str, int | str], init=False)
 
     @property
@@ -86,6 +87,7 @@ class LiveLines:
                 self._facts = event.facts or self._facts
                 return []
             case Continued():
+                self._doing = ""
                 return [
                     *self._withdrawn(),
                     self._line(f"goes on: {event.reason}", "open"),
@@ -136,7 +138,9 @@ class LiveLines:
             case Waiting():
                 return [self._line(f"waits {event.seconds:,.1f} s: {event.why}", "dim")]
             case Status():
-                return [self._line(f"{event.word} ...", "dim")] if event.word else []
+                again = event.word is None or event.word == self._doing
+                self._doing = event.word or self._doing
+                return [] if again else [self._line(f"{event.word} ...", "dim")]
             case Warned():
                 return [self._line(f"warning: {event.text}", "open")]
             case Refused():
