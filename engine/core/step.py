@@ -73,7 +73,10 @@ class Step(NamedTuple):
 
 Handler: TypeAlias = Callable[[Snapshot], Step]
 Handlers: TypeAlias = Mapping[tuple[str, str | None], Handler]
-_HANDLERS, _TESTS = "step handlers", "step tests"  # in `Table.compiled`
+#: of each phase: the events that it always offers; or else all, with their tests
+Offers: TypeAlias = dict[str, tuple[tuple[str, ...], tuple[tuple[str, Test], ...]]]
+_HANDLERS, _OFFERS = "step handlers", "step offers"  # in `Table.compiled`
+_NO_OFFER: tuple[tuple[str, ...], tuple[tuple[str, Test], ...]] = ((), ())
 
 
 def initial_snapshot(table: Table) -> Snapshot:
@@ -109,12 +112,12 @@ def step(table: Table, snapshot: Snapshot, event: str | None = None) -> Step:
 
 def available_events(table: Table, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the events that the environment may answer now."""
-    tests = _availability(table)
-    return tuple(
-        event
-        for event in table.events.get(snapshot.phase, ())
-        if tests[snapshot.phase, event](snapshot.memory)
-    )
+    offers: Offers = table.compiled.get(_OFFERS) or _offers(table)
+    always, tests = offers.get(snapshot.phase, _NO_OFFER)
+    if not tests:
+        return always
+    memory = snapshot.memory
+    return tuple(event for event, test in tests if test(memory))
 
 
 def stepper(table: Table) -> Handlers:
@@ -135,15 +138,19 @@ def _keys(table: Table) -> list[tuple[str, str | None]]:
     ]
 
 
-def _availability(table: Table) -> Mapping[tuple[str, str], Test]:
-    if _TESTS not in table.compiled:
-        local = {name: f"m[{i}]" for name, i in table.positions.items()}
-        table.compiled[_TESTS] = {
-            key: _compile(f"lambda m: {python(node, local)}", {})
-            for key, node in table.available.items()
-        }
-    tests: Mapping[tuple[str, str], Test] = table.compiled[_TESTS]
-    return tests
+def _offers(table: Table) -> Offers:
+    local = {name: f"m[{i}]" for name, i in table.positions.items()}
+    offers: Offers = {}
+    for phase, events in table.events.items():
+        nodes = [table.available[phase, event] for event in events]
+        tests = tuple(
+            (event, _compile(f"lambda m: {python(node, local)}", {}))
+            for event, node in zip(events, nodes, strict=True)
+        )
+        always = all(node == TRUE for node in nodes)
+        offers[phase] = (events, ()) if always else ((), tests)
+    table.compiled[_OFFERS] = offers
+    return offers
 
 
 class _Source:

@@ -42,7 +42,7 @@ from unspiral.engine.live.ports import (
     Tools,
     ToolSpec,
 )
-from unspiral.engine.live.record import Facts, record_of, record_to_plain
+from unspiral.engine.live.record import Facts, plain_record_of
 from unspiral.engine.live.restoring import Restored
 from unspiral.engine.live.result_budget import Keep, ResultLimits
 from unspiral.engine.live.rounds import Diary, Rounds
@@ -56,6 +56,7 @@ __all__ = ["Agent", "Settings", "World"]
 
 
 _PROSE, _SCHEMA = 4, 3  # characters a token
+_NOTHING = Spending("", "", 0, 0)
 
 
 class Pause(Protocol):
@@ -168,7 +169,9 @@ class Agent:
         self._resumes: Mapping[str, object] | None = None
         self._keeper = Keeper(world.store, table, kept)
         self._numbered = 0 if restored is None else restored.last
-        self._cost, self._before = Spending("", "", 0, 0), 0
+        self._cost, self._before = _NOTHING, 0
+        self._facts_of: tuple[object, ...] = ()
+        self._known_facts: Mapping[str, int | str] = {}
         self._stopping = Stopping(world.hooks, lambda: dict(settings.about))
         self._rounds = self._make_rounds()
         self._loop = self._make_loop()
@@ -320,19 +323,26 @@ class Agent:
     def _decided(self, event: Decided) -> None:
         self._numbered += 1
         after = int(event.facts.get("tokens", 0))
+        cost = self._cost
         facts = Facts(
-            before=self._before,
-            after=after,
-            model=self._cost.model,
-            micro_dollars=self._cost.micro_dollars,
-            seconds=event.seconds,
+            self._before, after, cost.model, cost.micro_dollars, event.seconds
         )
-        self._before, self._cost = after, Spending("", "", 0, 0)
+        self._before, self._cost = after, _NOTHING
         now = self.world.wall()
-        record = record_of(self.table, event.step, self._numbered, now, facts)
-        self._keeper.decided(record_to_plain(record))
+        self._keeper.decided(
+            plain_record_of(self.table, event.step, self._numbered, now, facts)
+        )
 
     def _facts(self) -> Mapping[str, int | str]:
+        """Return numbers of the moment; the same object while they are the same."""
+        ledger, context = self.purse.ledger, self.context
+        seconds = int(ledger.seconds(self.world.clock.now()))
+        now = context.latest, context.freed, ledger, seconds, self._cost.model
+        if now != self._facts_of:
+            self._facts_of, self._known_facts = now, self._new_facts()
+        return self._known_facts
+
+    def _new_facts(self) -> Mapping[str, int | str]:
         window, budgets = self.context.window, self.settings.budgets
         facts = {
             **self.context.facts(),

@@ -93,20 +93,34 @@ class Ledger:
 
     def called_model(self, tokens: int, micro_dollars: int) -> "Ledger":
         """Enter a call of a model, whatever came of it."""
-        return attrs.evolve(
-            self,
-            model_calls=self.model_calls + 1,
-            tokens=self.tokens + max(tokens, 0),
-            micro_dollars=self.micro_dollars + max(micro_dollars, 0),
-        )
+        return self._with(calls=1, tokens=max(tokens, 0), cost=max(micro_dollars, 0))
 
     def took_turn(self) -> "Ledger":
         """Enter a turn."""
-        return attrs.evolve(self, turns=self.turns + 1)
+        return self._with(turns=1)
 
     def called_tools(self, calls: int) -> "Ledger":
         """Enter calls of tools."""
-        return attrs.evolve(self, tool_calls=self.tool_calls + max(calls, 0))
+        return self._with(tools=max(calls, 0))
+
+    def _with(
+        self,
+        *,
+        calls: int = 0,
+        turns: int = 0,
+        tools: int = 0,
+        tokens: int = 0,
+        cost: int = 0,
+    ) -> "Ledger":
+        return Ledger(
+            self.began,
+            self.model_calls + calls,
+            self.turns + turns,
+            self.tool_calls + tools,
+            self.tokens + tokens,
+            self.micro_dollars + cost,
+            self.earlier,
+        )
 
     def seconds(self, now: float) -> float:
         """Return the wall clock used; a clock that went back has used nothing."""
@@ -114,8 +128,14 @@ class Ledger:
 
     def spent(self, now: float) -> Mapping[str, float]:
         """Return what is spent of each budget, by its name."""
-        counts = {name: getattr(self, name) for name in BUDGETS if name != "seconds"}
-        return {**counts, "seconds": self.seconds(now)}
+        return {
+            "model_calls": self.model_calls,
+            "turns": self.turns,
+            "tool_calls": self.tool_calls,
+            "tokens": self.tokens,
+            "micro_dollars": self.micro_dollars,
+            "seconds": self.seconds(now),
+        }
 
     def exceeded(self, budgets: Budgets, now: float) -> str:
         """Return the name of the first budget of which nothing is left, or "".

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from unspiral.engine.errors import BadValue
-from unspiral.engine.live.estimate import Gauge, Size, Tally, Window
+from unspiral.engine.live.estimate import Gauge, Grown, Size, Tally, Window
 from unspiral.engine.live.folds import Folding, Folds, collapse, drain
 from unspiral.engine.live.message import History
 from unspiral.engine.live.result_budget import (
@@ -24,7 +24,9 @@ from unspiral.engine.live.shaping import (
     Shaped,
     Snipping,
     after_boundary,
+    answers,
     cleared_from_plain,
+    last_summary,
     microcompact,
     snip,
 )
@@ -72,6 +74,8 @@ class Context:
     freed: int = attrs.field(default=0, init=False)
     latest: Size = attrs.field(default=Size(0, 0), init=False)
     _count: Tally = attrs.field(factory=Tally, init=False)
+    _summary: Grown = attrs.field(factory=lambda: Grown(last_summary), init=False)
+    _answers: Grown = attrs.field(factory=lambda: Grown(answers), init=False)
     _known: History = attrs.field(default=(), init=False)
     _kept: tuple[object, ...] = attrs.field(
         default=(0, {}, frozenset(), Folds()), init=False
@@ -140,7 +144,7 @@ class Context:
     def result_budget(self, here: Here) -> str:
         """Look at what there is, and put results that are too large aside."""
         self.follow(here.work.base)
-        view = after_boundary(here.work.base)
+        view = after_boundary(here.work.base, self._summary)
         self.gauge = self.gauge.seen(view, self._count)
         self.freed = 0
         shaped, self.decisions = budget_results(
@@ -152,7 +156,7 @@ class Context:
         """Remove old rounds."""
         if not here.limits.get("history_snip", True):
             return "kept"
-        shaped = snip(here.work.view, self.snipping, self._tokens)
+        shaped = snip(here.work.view, self.snipping, self._tokens, self._answers)
         if shaped.event == "snipped":
             self._forget(shaped.view)
         return self._lighter(here, shaped)

@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from operator import is_
 from typing import Any, TypeAlias
 
 import attrs
@@ -21,7 +20,17 @@ from unspiral.engine.errors import BadValue
 from unspiral.engine.live.message import History, Message
 from unspiral.engine.live.untyped import fields_of, items_of
 
-__all__ = ["MEDIA", "Gauge", "Size", "Sizing", "Tally", "Window", "plain", "rough"]
+__all__ = [
+    "MEDIA",
+    "Gauge",
+    "Grown",
+    "Size",
+    "Sizing",
+    "Tally",
+    "Window",
+    "plain",
+    "rough",
+]
 
 MEDIA = 2_000  #: tokens of an image or a document, whatever it holds
 _TEXT, _JSON = 4, 2  # characters a token
@@ -104,20 +113,49 @@ class Tally:
 
     def __call__(self, history: History) -> int:
         """Return what `rough` returns."""
+        if history is self._last:
+            return self._sums[-1]
         same = self._same(history)
-        sums = self._sums[: same + 1]
+        self._last, sums = (), self._sums  # nothing is known if this is interrupted
+        del sums[same + 1 :]
         for message in history[same:]:
             sums.append(sums[-1] + _rough(message))
-        self._last, self._sums = history, sums
+        self._last = history
         return sums[-1]
 
     def _same(self, history: History) -> int:
-        """Return how many messages at the beginning are the very same."""
-        common = min(len(self._last), len(history))
-        if all(map(is_, self._last, history)):
+        """Return how many messages at the beginning are the same."""
+        last = self._last
+        common = min(len(last), len(history))
+        if last[:common] == history[:common]:  # in C; no object is looked into twice
             return common
-        pairs = zip(self._last, history, strict=False)
+        pairs = zip(last, history, strict=False)
         return next(n for n, (a, b) in enumerate(pairs) if a is not b)
+
+
+@attrs.define
+class Grown:
+    """Something that is found in a history, and not looked for again while it grows.
+
+    Attributes:
+        step: from what was found so far, the place of a message, and the message, to
+            what is found now. At first 0 is found.
+    """
+
+    step: Callable[[int, int, Message], int]
+    _last: History = ()
+    _found: int = 0
+
+    def __call__(self, history: History) -> int:
+        """Return what is found."""
+        if history is not self._last:
+            known, found = len(self._last), self._found
+            if history[:known] != self._last:
+                known, found = 0, 0
+            for at in range(known, len(history)):
+                found = self.step(found, at, history[at])
+            self._last, self._found = history, found
+        return self._found
 
 
 @attrs.frozen
@@ -155,7 +193,7 @@ class Gauge:
 
     def sending(self, view: History, count: Sizing = rough) -> "Gauge":
         """Return a gauge that knows what is sent; the next answer speaks of it."""
-        return attrs.evolve(self, sent=count(view))
+        return self._heard(self.said, self.counted, self.anchor, count(view))
 
     def seen(self, view: History, count: Sizing = rough) -> "Gauge":
         """Return a gauge that has heard what the API said last.
@@ -167,9 +205,12 @@ class Gauge:
             return self
         of = count(view[: at + 1]) if self.sent is None else self.sent
         of += 0 if self.sent is None else rough(view[at : at + 1])
-        return attrs.evolve(
-            self, said=view[at].tokens, counted=of, anchor=view[at], sent=None
-        )
+        return self._heard(view[at].tokens, of, view[at], None)
+
+    def _heard(
+        self, said: int, counted: int, anchor: Message | None, sent: int | None
+    ) -> "Gauge":
+        return Gauge(self.floor, said, counted, self.epoch, anchor, sent)
 
     def rewritten(self, history: History) -> "Gauge":
         """Return the gauge of the next epoch: what was said so far is void."""

@@ -14,8 +14,9 @@ import attrs
 
 from unspiral.engine.core.plain import as_list
 from unspiral.engine.core.step import Step, memory_of
-from unspiral.engine.core.table import Table
+from unspiral.engine.core.table import Row, Table
 from unspiral.engine.errors import BadValue, SessionError
+from unspiral.engine.live.fixed import Based, Fixed
 from unspiral.engine.live.session_events import DECISION, Event
 from unspiral.engine.live.untyped import fields_of
 
@@ -23,6 +24,7 @@ __all__ = [
     "Facts",
     "Guard",
     "Record",
+    "plain_record_of",
     "record_from_plain",
     "record_line",
     "record_of",
@@ -31,6 +33,8 @@ __all__ = [
 ]
 
 _DIGITS = 6  # of a second: microseconds
+_COMPILED = "rows of records"  # in `Table.compiled`
+_FACTS = ("before", "after", "model", "micro_dollars")  # and the seconds
 
 
 @attrs.frozen
@@ -144,6 +148,75 @@ def record_of(
 
 
 # -- as JSON ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Rows:
+    """What records say of the rows of a table, whatever else happens.
+
+    Attributes:
+        bases: a row each.
+        counters: name and place in the memory.
+    """
+
+    bases: tuple[Fixed, ...]
+    counters: tuple[tuple[str, int], ...]
+
+
+def _rows_of(table: Table) -> _Rows:
+    kept: _Rows | None = table.compiled.get(_COMPILED)
+    if kept is None:
+        counters = tuple(
+            (each.name, at)
+            for at, each in enumerate(table.variables)
+            if each.kind == "counter"
+        )
+        kept = _Rows(tuple(_base(table, row) for row in table.rows), counters)
+        table.compiled[_COMPILED] = kept
+    return kept
+
+
+def _base(table: Table, row: Row) -> Fixed:
+    asked = [[each.name, each.target, each.guard_text, False] for each in row.earlier]
+    optional = {
+        "event": row.event,
+        "reason": row.reason,
+        "ends": row.target in table.terminals,
+    }
+    return Fixed(
+        {
+            "phase": row.source,
+            "row": row.name,
+            "target": row.target,
+            "asked": [*asked, [row.name, row.target, row.guard_text, True]],
+            **{name: value for name, value in optional.items() if value},
+        }
+    )
+
+
+def plain_record_of(
+    table: Table, step: Step, n: int, t: float, facts: Facts | None = None
+) -> Based:
+    """Return what `record_to_plain` makes of `record_of`, without the way over it.
+
+    A run takes many steps of few rows: what a row says is made once.
+    """
+    rows = _rows_of(table)
+    memory = step.after.memory
+    rest: dict[str, object] = {"n": n, "t": round(t, _DIGITS)}
+    counts = {name: memory[at] for name, at in rows.counters if memory[at]}
+    if counts:
+        rest["counts"] = counts
+    if facts is not None:
+        for name in _FACTS:
+            value = getattr(facts, name)
+            if value:
+                rest[name] = value
+        if facts.seconds:
+            seconds = round(facts.seconds, _DIGITS)
+            if seconds:
+                rest["seconds"] = seconds
+    return Based(rows.bases[step.row.index], rest)
 
 
 def record_to_plain(record: Record) -> dict[str, object]:

@@ -32,6 +32,7 @@ from urllib.parse import quote, quote_plus, urlsplit
 import attrs
 
 from unspiral.engine.errors import BadValue
+from unspiral.engine.live.fixed import Based, Fixed
 from unspiral.engine.live.secret_forms import Span, forms_in
 
 __all__ = ["Redaction", "is_secret_name"]
@@ -42,6 +43,7 @@ _SHORTEST_BASE64 = 12
 _LONGEST_WORD = 12
 _WORDS = 200  # characters of a text that is worth to be remembered
 _MOST_WORDS = 4_000
+_MOST_TEXTS = 20  # longer ones that are remembered
 _PASSES = 4  # what is left of a text may look like a secret only now
 
 _NAME = re.compile(
@@ -52,6 +54,7 @@ _NAME = re.compile(
 _PLACE = re.compile(r".*_(?:SOCK|FILE|PATH|DIR)\Z|XAUTHORITY\Z", re.IGNORECASE)
 _MARK = re.compile(r"(\[redacted: [a-z ]{1,20}\])")
 _IDS = ("id", "tool_use_id")
+_NUMBERS = frozenset({int, float, bool, type(None)})
 _SIGNED = ("thinking", "redacted_thinking")
 
 Plain: TypeAlias = "dict[str, object] | list[object] | str | int | float | bool | None"
@@ -75,6 +78,12 @@ class Redaction:
     _looked_at: dict[str, str] = attrs.field(
         factory=dict[str, str], init=False, repr=False, eq=False
     )
+    _texts: dict[str, str] = attrs.field(
+        factory=dict[str, str], init=False, repr=False, eq=False
+    )
+    _fixed: dict[Fixed, dict[str, object]] = attrs.field(
+        factory=dict[Fixed, "dict[str, object]"], init=False, repr=False, eq=False
+    )
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Redaction":
@@ -93,14 +102,16 @@ class Redaction:
 
     def text(self, text: str) -> str:
         """Return a text with marks in place of its secrets."""
-        if len(text) > _WORDS:
-            return self._redacted(text)
-        # Names of fields, rows and phases are written again and again.
-        known = self._looked_at.get(text)
+        if len(text) < SHORTEST:
+            return text
+        # Names of rows and phases are written again and again; what a tool said, twice.
+        long = len(text) > _WORDS
+        looked_at = self._texts if long else self._looked_at
+        known = looked_at.get(text)
         if known is None:
-            if len(self._looked_at) >= _MOST_WORDS:
-                self._looked_at.clear()
-            known = self._looked_at[text] = self._redacted(text)
+            if len(looked_at) >= (_MOST_TEXTS if long else _MOST_WORDS):
+                looked_at.clear()
+            known = looked_at[text] = self._redacted(text)
         return known
 
     def _redacted(self, text: str) -> str:
@@ -176,21 +187,38 @@ class Redaction:
         raise BadValue("a value that is kept", what, "what JSON can hold")
 
     def _object(self, fields: Mapping[Any, object]) -> dict[str, object]:
-        kept: dict[str, object] = {}
+        if isinstance(fields, Based):
+            kept = dict(self.fixed(fields.base))
+            fields = fields.rest
+        else:
+            kept = {}
         for name, value in fields.items():
             if not isinstance(name, str):
                 raise BadValue("the name of a field", repr(name), "a text")
-            redacted = self._unused(name, kept)
-            if name in _IDS and isinstance(value, str):
+            redacted = name if len(name) < SHORTEST else self.text(name)
+            if redacted in kept:
+                redacted = self._unused(redacted, kept)
+            if type(value) in _NUMBERS:
+                kept[redacted] = value
+            elif name in _IDS and isinstance(value, str):
                 kept[redacted] = self._id(value)
             else:
                 kept[redacted] = self._value(value)
         return kept
 
-    def _unused(self, name: str, kept: Mapping[str, object]) -> str:
-        """Return a name as it may be written, and no other's: none is to get lost."""
-        redacted = unused = self.text(name)
-        number = 1
+    def fixed(self, base: Fixed) -> Mapping[str, object]:
+        """Return fixed fields with marks in place of their secrets; always the same."""
+        known = self._fixed.get(base)
+        if known is None:
+            if len(self._fixed) >= _MOST_WORDS:
+                self._fixed.clear()
+            known = self._fixed[base] = self._object(base.fields)
+        return known
+
+    @staticmethod
+    def _unused(redacted: str, kept: Mapping[str, object]) -> str:
+        """Return a name that is no other's: none is to get lost."""
+        unused, number = redacted, 1
         while unused in kept:
             number += 1
             unused = f"{redacted} {number}"

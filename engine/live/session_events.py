@@ -151,6 +151,15 @@ class Notes(Store, Protocol):
         ...
 
 
+def _common(before: list[Message], after: Sequence[Message]) -> int:
+    """Return how many messages at the beginning are equal."""
+    most = min(len(before), len(after))
+    if before[:most] == list(after[:most]):  # in C: nearly always they all are
+        return most
+    pairs = zip(before, after, strict=False)
+    return next(n for n, (a, b) in enumerate(pairs) if a is not b and a != b)
+
+
 def _listed(history: Sequence[Message]) -> list[Message]:
     return list(history)
 
@@ -198,11 +207,7 @@ class Keeper:
         ledgers: Mapping[str, object] | None = None,
     ) -> None:
         """Write that the history is now another one, or has become longer."""
-        pairs = zip(self.history, history, strict=False)
-        keep = next(
-            (n for n, (a, b) in enumerate(pairs) if a is not b and a != b),
-            min(len(self.history), len(history)),
-        )
+        keep = _common(self.history, history)
         self._state(keep, tuple(history[keep:]), snapshot, ledgers)
 
     def _state(

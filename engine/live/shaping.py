@@ -12,7 +12,7 @@ from collections.abc import Callable
 import attrs
 
 from unspiral.engine.errors import BadValue
-from unspiral.engine.live.estimate import Sizing, rough
+from unspiral.engine.live.estimate import Grown, Sizing, rough
 from unspiral.engine.live.message import (
     Block,
     History,
@@ -29,7 +29,9 @@ __all__ = [
     "Shaped",
     "Snipping",
     "after_boundary",
+    "answers",
     "cleared_from_plain",
+    "last_summary",
     "microcompact",
     "reshaped",
     "snip",
@@ -81,11 +83,26 @@ def _changed(message: Message, change: Callable[[Block], Block]) -> Message:
     return message if same else attrs.evolve(message, content=blocks)
 
 
-def after_boundary(history: History) -> History:
-    """Return the history from the last summary on; all of it if there is none."""
-    at = range(len(history) - 1, 0, -1)
-    start = next((n for n in at if history[n].kind == "summary"), 0)
-    return history[start:] if start else history
+def last_summary(found: int, at: int, message: Message) -> int:
+    """Find the last summary, message by message; 0 if there is none."""
+    return at if message.kind == "summary" else found
+
+
+def answers(found: int, at: int, message: Message) -> int:
+    """Count the messages of the model, message by message."""
+    del at
+    return found + (message.role == "assistant")
+
+
+def after_boundary(history: History, start: Sizing | None = None) -> History:
+    """Return the history from the last summary on; all of it if there is none.
+
+    Args:
+        history: all of it.
+        start: finds the last summary; None: by looking at every message.
+    """
+    at = (start or Grown(last_summary))(history)
+    return history[at:] if at else history
 
 
 # -- snip ------------------------------------------------------------------------------
@@ -114,30 +131,39 @@ class Snipping:
 
 
 def snip(
-    view: History, snipping: Snipping | None = None, size: Sizing = rough
+    view: History,
+    snipping: Snipping | None = None,
+    size: Sizing = rough,
+    count: Sizing | None = None,
 ) -> Shaped:
     """Remove the oldest rounds of answers if there are too many; a note says so.
 
     What the user said stays, and so does a summary. Rounds go in steps of `most -
     keep`, so that from one turn to the next the same ones are gone.
 
+    Args:
+        view: what to shorten.
+        snipping: how many rounds there may be.
+        size: measures.
+        count: counts the messages of the model; None: by looking at every message.
+
     Returns:
         "kept" or "snipped".
     """
     snipping = snipping or Snipping()
     most = snipping.most  # each round to count has an answer: a quick look first
-    if len(view) <= most or sum(m.role == "assistant" for m in view) <= most:
+    if len(view) <= most or (count or Grown(answers))(view) <= most:
         return Shaped("kept", view, 0)
     rounds = groups(view)
-    answers = [n for n, each in enumerate(rounds) if each[0].role == "assistant"]
+    begun = [n for n, each in enumerate(rounds) if each[0].role == "assistant"]
     step = snipping.most - snipping.keep
-    steps = -(-(len(answers) - most) // step)
+    steps = -(-(len(begun) - most) // step)
     if steps <= 0:
         return Shaped("kept", view, 0)
-    gone = frozenset(answers[: steps * step])
+    gone = frozenset(begun[: steps * step])
     left: list[Message] = []
     for n, each in enumerate(rounds):
-        if n == answers[0]:
+        if n == begun[0]:
             earlier = sum(map(_snipped_by, left))
             left = [message for message in left if not _snipped_by(message)]
             left.append(_snip_note(len(gone) + earlier))

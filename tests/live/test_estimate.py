@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 
 from tests.live.histories import IMAGE, THINKING, answer, call, histories, talk, turn
 from unspiral.engine.errors import BadValue
-from unspiral.engine.live.estimate import MEDIA, Gauge, Tally, Window, plain, rough
+from unspiral.engine.live.estimate import (
+    MEDIA,
+    Gauge,
+    Grown,
+    Tally,
+    Window,
+    plain,
+    rough,
+)
 from unspiral.engine.live.message import History, Message, tool_result, user_text
+from unspiral.engine.live.shaping import answers
 
 # -- counting --------------------------------------------------------------------------
 
@@ -79,6 +88,18 @@ def test_a_tally_counts_what_counting_anew_counts(
     views = [view for each in all_ for view in (each, each[:3], (*each, *all_[0]))]
 
     assert [tally(view) for view in views] == [rough(view) for view in views]
+
+
+@given(st.lists(histories(), max_size=4))
+def test_what_is_found_in_a_growing_history_is_what_looking_anew_finds(
+    all_: list[History],
+) -> None:
+    grown = Grown(answers)
+    views = [view for each in all_ for view in (each, each[:3], (*each, *all_[0]))]
+
+    assert [grown(view) for view in views] == [
+        sum(message.role == "assistant" for message in view) for view in views
+    ]
 
 
 # -- what the API said -----------------------------------------------------------------

@@ -14,6 +14,7 @@ from unspiral.engine.live.record import (
     Facts,
     Guard,
     Record,
+    plain_record_of,
     record_from_plain,
     record_line,
     record_of,
@@ -65,6 +66,20 @@ def test_a_record_comes_back_from_its_line(choices: list[int], facts: Facts) -> 
         assert record_from_plain(json.loads(line)) == each
         assert line.isascii()
         assert line.count("\n") == 1
+
+
+@given(CHOICES, FACTS)
+def test_a_record_made_from_its_row_is_the_same_record(
+    choices: list[int], facts: Facts
+) -> None:
+    _, steps = run_of(choices)
+
+    for n, each in enumerate(steps, 1):
+        made = plain_record_of(TABLE, each, n, float(n), facts)
+
+        assert made == record_to_plain(record_of(TABLE, each, n, float(n), facts))
+        assert list(made) == list(dict(made))
+        assert len(made) == len(dict(made))
 
 
 @given(CHOICES)

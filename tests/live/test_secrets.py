@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.live.histories import call, histories
 from unspiral.engine.errors import BadValue
+from unspiral.engine.live.fixed import Based, Fixed
 from unspiral.engine.live.hook_commands import filtered
 from unspiral.engine.live.message import History
 from unspiral.engine.live.secrets import Redaction, is_secret_name
@@ -301,3 +302,24 @@ def test_a_value_that_is_nested_without_end_is_refused() -> None:
 
     with pytest.raises(BadValue):
         Redaction().value(value)
+
+
+def test_a_secret_in_fixed_fields_is_hidden_each_time() -> None:
+    secret = "sk-ant-" + "a" * 30
+    redaction = Redaction()
+    base = Fixed({"row": secret, "asked": [[secret]]})
+
+    for number in range(3):
+        kept = redaction.fields(Based(base, {"n": number, "text": secret}))
+
+        mark = "[redacted: anthropic key]"
+        assert kept == {"row": mark, "asked": [[mark]], "n": number, "text": mark}
+
+
+def test_a_long_text_is_hidden_however_often_it_comes() -> None:
+    texts = [f"{'x' * 300} sk-ant-{'a' * 30} {n}" for n in range(50)]
+    redaction = Redaction()
+
+    for text in [*texts, *texts, texts[-1]]:
+        assert "sk-ant" not in redaction.text(text)
+        assert redaction.text(text).endswith(f" {text.split()[-1]}")
