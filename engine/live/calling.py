@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from unspiral.engine.live.events import Said, Tombstone, Waiting
+from unspiral.engine.live.events import Said, Tombstone, Waiting, Warned
 from unspiral.engine.live.identity import Ids
 from unspiral.engine.live.message import (
     History,
@@ -16,17 +16,21 @@ from unspiral.engine.live.message import (
     text_of,
     without_thinking,
 )
-from unspiral.engine.live.ports import Ask, Clock, Delta, Model, ToolSpec
+from unspiral.engine.live.ports import Ask, Clock, Delta, Model, Outcome, ToolSpec
 from unspiral.engine.live.spending import OVER_BUDGET, Purse
 from unspiral.engine.live.state import Here
 from unspiral.engine.live.waiting import pieces
 
 __all__ = ["Caller", "read_reply"]
 
+_WINDOW = "model_context_window_exceeded"
 #: stop reasons of an answer that is not at its end, by the words of the API
-_UNFINISHED = frozenset(
-    {"max_tokens", "model_context_window_exceeded", "pause_turn", "compaction"}
-)
+_UNFINISHED = frozenset({"max_tokens", _WINDOW, "pause_turn", "compaction"})
+#: those of an answer that is
+_FINISHED = frozenset({"", "end_turn", "tool_use", "stop_sequence"})
+_WINDOW_FULL = "The answer was cut off at the end of the context window."
+_CUT_OFF = "The answer was cut off before its end ({})."
+_LONGEST = 60  # characters of a stop reason that are told
 
 
 @attrs.define
@@ -63,28 +67,28 @@ class Caller:
         if OVER_BUDGET in here.offered and self.purse.exceeded():
             return OVER_BUDGET
         self.asked += 1
-        number, said = self.asked, False
+        number, work = self.asked, here.work
+        work.said = 0
 
         def tell(delta: Delta) -> None:
-            nonlocal said
-            said = True
+            work.said = number
             here.tell(Said(delta.kind, delta.text, number))
 
         ask = self._ask(here)
         outcome = await self.model.attempt(ask, tell)
         self.purse.charge(ask, outcome)
-        work = here.work
         if self._ids is None:
             self._ids = Ids.of(work.base)
-        outcome = self._ids.own(outcome)
+        outcome = _window_full(self._ids.own(outcome))
         work.outcome = outcome
         work.answer = outcome.message
-        work.withheld = "" if outcome.message else outcome.text
+        work.withheld = "" if outcome.fact == "answered" else outcome.text
         work.streams = work.streams and outcome.fact != "stream_died"
         work.max_tokens = outcome.room or work.max_tokens
         if outcome.message is None:
-            if said:
+            if work.said:
                 here.tell(Tombstone(number))
+                work.said = 0
         elif _on_fallback(here):
             self._of_fallback.add(outcome.message.id)
         return outcome.fact
@@ -133,14 +137,40 @@ def _on_fallback(here: Here) -> bool:
     return here.memory.get("on_fallback") is True
 
 
+def _window_full(outcome: Outcome) -> Outcome:
+    """Return the fact of an answer that has filled the window: the prompt is too long.
+
+    More room for the answer is of no use then. But calls that are whole can be run.
+    """
+    message = outcome.message
+    if message is None or outcome.stop != _WINDOW:
+        return outcome
+    if calls_of(message) and not outcome.bad_calls:
+        return outcome
+    return attrs.evolve(outcome, fact="prompt_too_long", text=_WINDOW_FULL)
+
+
 def read_reply(here: Here) -> str:
     """Look at the blocks of the answer, and at its stop reason only for what is cut."""
     outcome, answer = here.work.outcome, here.work.answer
     if outcome is None or answer is None:
         return "empty"
-    cut = outcome.stop in _UNFINISHED
-    if calls_of(answer):
-        return "truncated_tool_use" if cut and outcome.bad_calls else "tool_use"
+    stop = outcome.stop or ""
+    cut = stop in _UNFINISHED
+    if not cut and stop not in _FINISHED:
+        here.tell(Warned(_remark(stop, outcome.text)))
+    if calls_of(answer) and not (cut and outcome.bad_calls):
+        return "tool_use"
     if cut:
-        return "truncated"
+        here.work.withheld = _CUT_OFF.format(stop)
+        return "truncated_tool_use" if calls_of(answer) else "truncated"
     return "answer" if text_of(answer).strip() else "empty"
+
+
+def _remark(stop: str, text: str) -> str:
+    """Return in words how an answer ended that did not end as answers do."""
+    if stop == "refusal":
+        why = text.removeprefix("refusal: ")
+        return f"The model refuses to answer{why and f' ({why})'}."
+    told = stop[:_LONGEST]
+    return f"The answer ended with a stop reason that is not known: {told!r}."

@@ -27,6 +27,7 @@ from unspiral.engine.live.events import (
     Ended,
     LiveEvent,
     Shown,
+    Tombstone,
 )
 from unspiral.engine.live.message import History, settled, text_of, user_text
 from unspiral.engine.live.ports import Abort, Clock
@@ -232,5 +233,7 @@ def _continued(
     kept = after.history[len(work.base) :][:1] == (work.answer,)
     if kept and work.answer is not None and not work.told:
         told.append(Answered(work.answer))
+    elif work.said and not work.told and not kept:
+        told.append(Tombstone(work.said))
     told.append(Continued(step.row.reason, after.history, step.after))
     return after, told

@@ -56,6 +56,7 @@ class Workspace:
         outcome: of the last attempt.
         answer: of the model, if there is one.
         told: whether the answer was told, as a part of the conversation.
+        said: the attempt of which pieces were told while it was streamed, or 0.
         withheld: an error that recovery may still mend.
         max_tokens: fewer than usual, since the server said what fits.
         streams: whether the next attempt streams.
@@ -70,6 +71,7 @@ class Workspace:
     outcome: Outcome | None = None
     answer: Message | None = None
     told: bool = False
+    said: int = 0
     withheld: str = ""
     max_tokens: int | None = None
     streams: bool = True
