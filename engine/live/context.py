@@ -11,7 +11,7 @@ import attrs
 
 from unspiral.engine.errors import BadValue
 from unspiral.engine.live.estimate import Gauge, Grown, Size, Tally, Window
-from unspiral.engine.live.folds import Folding, Folds, collapse, drain
+from unspiral.engine.live.folds import Folding, Folds, Projecting, collapse, drain
 from unspiral.engine.live.message import History
 from unspiral.engine.live.result_budget import (
     Decisions,
@@ -76,6 +76,7 @@ class Context:
     _count: Tally = attrs.field(factory=Tally, init=False)
     _summary: Grown = attrs.field(factory=lambda: Grown(last_summary), init=False)
     _answers: Grown = attrs.field(factory=lambda: Grown(answers), init=False)
+    _projected: Projecting = attrs.field(factory=Projecting, init=False)
     _known: History = attrs.field(default=(), init=False)
     _kept: tuple[object, ...] = attrs.field(
         default=(0, {}, frozenset(), Folds()), init=False
@@ -186,6 +187,7 @@ class Context:
             self.window,
             folding=self.folding,
             size=self._tokens,
+            projected=self._projected,
         )
         here.work.view = shaped.view  # a projection: the history stays as it is
         self.freed += shaped.freed

@@ -35,6 +35,7 @@ __all__ = [
 MEDIA = 2_000  #: tokens of an image or a document, whatever it holds
 _TEXT, _JSON = 4, 2  # characters a token
 _LOOKS_LIKE_JSON = re.compile(r"\s*[{\[]\s*[\"{\[]")
+_MOST_SIZES = 4_000  # messages that are remembered with their size
 _LEAST = 100  # tokens of a window that can be divided
 _MEDIA_TYPES = frozenset({"image", "document"})
 
@@ -106,10 +107,17 @@ def _walked(value: object) -> int:
 
 @attrs.define
 class Tally:
-    """Counts roughly, and counts again only what has changed since the last time."""
+    """Counts roughly, and counts again only what has changed since the last time.
+
+    Of messages that were counted lately the size is remembered: where views take turns,
+    they are the same messages.
+    """
 
     _last: History = ()
     _sums: list[int] = attrs.field(factory=lambda: [0])
+    _sizes: dict[int, tuple[Message, int]] = attrs.field(
+        factory=dict[int, tuple[Message, int]]
+    )
 
     def __call__(self, history: History) -> int:
         """Return what `rough` returns."""
@@ -119,9 +127,17 @@ class Tally:
         self._last, sums = (), self._sums  # nothing is known if this is interrupted
         del sums[same + 1 :]
         for message in history[same:]:
-            sums.append(sums[-1] + _rough(message))
+            sums.append(sums[-1] + self._size(message))
         self._last = history
         return sums[-1]
+
+    def _size(self, message: Message) -> int:
+        found = self._sizes.get(id(message))
+        if found is None:  # whoever is remembered is kept, so that no other has its id
+            if len(self._sizes) >= _MOST_SIZES:
+                self._sizes.clear()
+            found = self._sizes[id(message)] = message, _rough(message)
+        return found[1]
 
     def _same(self, history: History) -> int:
         """Return how many messages at the beginning are the same."""

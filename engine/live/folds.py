@@ -10,7 +10,7 @@ their answers, not by their places, so that what other stages remove moves no fo
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import attrs
@@ -29,7 +29,16 @@ from unspiral.engine.live.message import (
 from unspiral.engine.live.shaping import Shaped, reshaped
 from unspiral.engine.live.untyped import fields_of, is_text, items_of, text_at
 
-__all__ = ["Fold", "Folding", "Folds", "collapse", "drain", "project", "stage"]
+__all__ = [
+    "Fold",
+    "Folding",
+    "Folds",
+    "Projecting",
+    "collapse",
+    "drain",
+    "project",
+    "stage",
+]
 
 _ASKED, _SAID, _GIVEN, _CAME = 200, 200, 120, 120  # characters that are quoted
 _TELLING = ("path", "file_path", "file", "command", "pattern", "query", "url")
@@ -135,25 +144,35 @@ def stage(view: History, folds: Folds, folding: Folding | None = None) -> Folds:
     return attrs.evolve(folds, staged=tuple(staged))
 
 
-def collapse(
+def collapse(  # noqa: PLR0913 - each is of another kind, and named
     view: History,
     folds: Folds,
     window: Window,
     *,
     folding: Folding | None = None,
     size: Sizing = rough,
+    projected: Callable[[History, Folds], History] | None = None,
 ) -> tuple[Shaped, Folds]:
     """Show what is committed; commit more, the oldest first, if room is short.
+
+    Args:
+        view: what is shown.
+        folds: all of them up to now.
+        window: of the model.
+        folding: what is folded.
+        size: measures.
+        projected: does what `project` does; None: that itself.
 
     Returns:
         "kept" or "projected", and all folds.
     """
-    after = project(view, folds)
+    projected = projected or project
+    after = projected(view, folds)
     if size(after) >= window.commit_at:
         folds = stage(view, folds, folding)
         while folds.staged and size(after) >= window.target:
             folds = Folds((*folds.committed, folds.staged[0]), folds.staged[1:])
-            after = project(view, folds)
+            after = projected(view, folds)
     return reshaped("kept", "projected", view, after, size), folds
 
 
@@ -187,6 +206,40 @@ def project(view: History, folds: Folds) -> History:
             told.add(fold)
             shown.append(user_text(fold.text, "note", f"fold:{fold.rounds[0]}"))
     return tuple(shown) if told else view
+
+
+@attrs.define
+class Projecting:
+    """Projects views, and goes on from the last one while it only grows."""
+
+    _folds: Folds = attrs.field(factory=Folds)
+    _view: History = ()
+    _shown: History = ()
+
+    def __call__(self, view: History, folds: Folds) -> History:
+        """Return what `project` returns."""
+        if not folds.committed:
+            return view
+        if not self._goes_on(view, folds):
+            self._shown = project(view, folds)
+        elif len(view) > len(self._view):
+            self._shown = (*self._shown, *view[len(self._view) :])
+        self._folds, self._view = folds, view
+        return self._shown
+
+    def _goes_on(self, view: History, folds: Folds) -> bool:
+        """Tell whether what is new in a view is shown as it is, after what was shown.
+
+        So it is if the last round is shown, to which it may belong, and none that
+        begins with it is folded.
+        """
+        known = len(self._view)
+        if folds.committed != self._folds.committed or view[:known] != self._view:
+            return False
+        if not self._shown or self._shown[-1] is not self._view[-1]:
+            return False
+        folded = {key for fold in folds.committed for key in fold.rounds}
+        return not any(_key([message]) in folded for message in view[known:])
 
 
 def _key(messages: Sequence[Message]) -> str:

@@ -322,6 +322,8 @@ def read_session(path: str | os.PathLike[str]) -> list[Event]:
 
 # -- events as JSON --------------------------------------------------------------------
 
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
 
 def _plain(
     path: str, kind: str, value: Mapping[str, object], redaction: Redaction
@@ -339,7 +341,7 @@ def _text(
     if not kind.isascii():
         raise FileProblem(path, "written", f"{kind!r} is no kind of event")
     try:
-        text = json.dumps(plain, separators=(",", ":"), allow_nan=False)
+        text = _encoded(plain)
     except (ValueError, RecursionError) as error:
         problem = f"event {kind!r} is no JSON: {error}"
         raise FileProblem(path, "written", problem) from None

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -50,6 +50,8 @@ _SCHEMA = (
     _APPEND_ONLY.format("removed", "DELETE"),
 )
 _INSERT = "INSERT INTO events (n, t, kind, value) VALUES (?, ?, ?, ?)"
+
+_AT_ONCE = 50  # rows of one statement; SQLite takes 999 values in any version
 
 #: number, time, kind, value as JSON
 Row: TypeAlias = tuple[int, float, str, str]
@@ -114,12 +116,17 @@ def require_file(path: str) -> None:
         raise SessionError(path, f"it is longer than {MOST_BYTES:,} bytes")
 
 
-def insert(database: sqlite3.Connection, rows: Iterable[Row]) -> None:
+def insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
     """Write rows, all or none; they are on the disk on return.
 
     Raises:
         sqlite3.Error: they cannot be written.
     """
+    if 0 < len(rows) <= _AT_ONCE:
+        # A statement by itself is a transaction, and takes two thirds of the time.
+        more = ", (?, ?, ?, ?)" * (len(rows) - 1)
+        database.execute(_INSERT + more, [value for row in rows for value in row])
+        return
     try:
         database.execute("BEGIN IMMEDIATE")
         database.executemany(_INSERT, rows)

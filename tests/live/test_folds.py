@@ -14,6 +14,7 @@ from unspiral.engine.live.folds import (
     Fold,
     Folding,
     Folds,
+    Projecting,
     collapse,
     drain,
     project,
@@ -230,6 +231,33 @@ def test_collapsing_twice_is_as_good_as_once(view: History, size: int) -> None:
     assert (again.view, same) == (shaped.view, folds)
     assert shaped.freed == rough(view) - rough(shaped.view) >= 0
     assert (shaped.event == "projected") == (shaped.freed > 0)
+
+
+@given(st.lists(histories(), min_size=1, max_size=3), st.data())
+def test_projecting_views_as_they_grow_is_projecting_each_anew(
+    all_: list[History], data: st.DataObject
+) -> None:
+    projecting, whole = Projecting(), max(all_, key=len)
+    some = st.sampled_from(
+        [Folds(), *(drain(each, Folds(), SMALL)[1] for each in all_)]
+    )
+
+    for _ in range(8):
+        view = data.draw(st.sampled_from(all_))[: data.draw(st.integers(0, len(whole)))]
+        folds = data.draw(some)
+
+        assert projecting(view, folds) == project(view, folds)
+
+
+def test_a_view_that_grows_is_projected_on() -> None:
+    view = talk(9)
+    _, folds, _ = drain(view, Folds(), SMALL)
+    projecting = Projecting()
+
+    for number in range(9, 14):
+        grown = (*view, *turn(number, "more"))
+        assert projecting(view, folds) == project(view, folds) != view
+        view = grown
 
 
 def test_a_fold_whose_rounds_are_gone_shows_nothing() -> None:
