@@ -5,8 +5,7 @@ continue before the next iteration begins. Nothing here goes on, stops, retries 
 counts: whoever wants other behaviour passes another table.
 """
 
-import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Protocol
 
 import attrs
@@ -15,6 +14,7 @@ from unspiral.engine.core.plain import read_snapshot
 from unspiral.engine.core.step import Snapshot, initial_snapshot
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import BadValue
+from unspiral.engine.live.bookkeeping import SessionDiary, fixed_facts, floor_of
 from unspiral.engine.live.budgets import BUDGETS, Budgets, Ledger
 from unspiral.engine.live.calling import Caller, read_reply
 from unspiral.engine.live.compacting import Compactor
@@ -31,7 +31,7 @@ from unspiral.engine.live.events import (
 )
 from unspiral.engine.live.fuse import Fuse
 from unspiral.engine.live.loop import Loop
-from unspiral.engine.live.message import Block, History, Message, user_text
+from unspiral.engine.live.message import History, user_text
 from unspiral.engine.live.ports import (
     Abort,
     Clock,
@@ -40,12 +40,11 @@ from unspiral.engine.live.ports import (
     Model,
     Permission,
     Tools,
-    ToolSpec,
 )
 from unspiral.engine.live.record import Facts, plain_record_of
 from unspiral.engine.live.restoring import Restored
 from unspiral.engine.live.result_budget import Keep, ResultLimits
-from unspiral.engine.live.rounds import Diary, Rounds
+from unspiral.engine.live.rounds import Rounds
 from unspiral.engine.live.session_events import Keeper, Notes
 from unspiral.engine.live.spending import Purse, Spending
 from unspiral.engine.live.state import Performer
@@ -55,8 +54,8 @@ from unspiral.engine.live.tools.executor import Bounds
 __all__ = ["Agent", "Settings", "World"]
 
 
-_PROSE, _SCHEMA = 4, 3  # characters a token
 _NOTHING = Spending("", "", 0, 0)
+_SPENT = {f"spent.{name}": name for name in BUDGETS}
 
 
 class Pause(Protocol):
@@ -159,7 +158,7 @@ class Agent:
             self._spent,
         )
         self.history: History = () if restored is None else restored.history
-        floor = settings.window.floor or _floor(settings.system, world.tools.specs)
+        floor = settings.window.floor or floor_of(settings.system, world.tools.specs)
         window = attrs.evolve(settings.window, floor=floor)
         self.context = Context(window, world.keep, settings.results)
         if "context" in ledgers:
@@ -172,6 +171,7 @@ class Agent:
         self._cost, self._before = _NOTHING, 0
         self._facts_of: tuple[object, ...] = ()
         self._known_facts: Mapping[str, int | str] = {}
+        self._fixed_facts = fixed_facts(window, settings.budgets)
         self._stopping = Stopping(world.hooks, lambda: dict(settings.about))
         self._rounds = self._make_rounds()
         self._loop = self._make_loop()
@@ -186,7 +186,7 @@ class Agent:
             world.hooks,
             world.clock,
             self.abort,
-            _SessionDiary(self._keeper),
+            SessionDiary(self._keeper),
             self._entered,
             self.settings.rounds,
             self.fuse,
@@ -206,7 +206,7 @@ class Agent:
             settings.output_limit,
         )
         asker = self.purse.asker(world.model)
-        compactor = Compactor(self.context, asker, world.hooks, settings.model)
+        compactor = Compactor(self.context, asker, world.hooks, names)
         performers: dict[str, Performer] = {
             **self.context.performers(),
             **compactor.performers(),
@@ -343,20 +343,13 @@ class Agent:
         return self._known_facts
 
     def _new_facts(self) -> Mapping[str, int | str]:
-        window, budgets = self.context.window, self.settings.budgets
-        facts = {
-            **self.context.facts(),
-            "threshold": window.threshold,
-            "window": window.size,
-            "model": self._cost.model,
-        }
         spent = self.purse.ledger.spent(self.world.clock.now())
-        for name in BUDGETS:
-            limit = getattr(budgets, name)
-            facts[f"spent.{name}"] = int(spent[name])
-            if limit is not None:
-                facts[f"budget.{name}"] = int(limit)
-        return facts
+        return {
+            **self.context.facts(),
+            **self._fixed_facts,
+            "model": self._cost.model,
+            **{name: int(spent[of]) for name, of in _SPENT.items()},
+        }
 
     def _ledgers(self) -> dict[str, object]:
         ledgers: dict[str, object] = {
@@ -376,25 +369,3 @@ class Agent:
 
     def _entered(self, calls: int) -> None:
         self.purse.ledger = self.purse.ledger.called_tools(calls)
-
-
-@attrs.frozen
-class _SessionDiary(Diary):
-    """Keeps in the session what a round does."""
-
-    keeper: Keeper
-
-    def answered(self, answer: Message) -> None:
-        self.keeper.appended((answer,))
-
-    def calling(self, call: Block) -> None:
-        self.keeper.calling(call)
-
-    def called(self, result: Block) -> None:
-        self.keeper.called(result)
-
-
-def _floor(system: str, specs: Sequence[ToolSpec]) -> int:
-    """Return about how many tokens every request has besides its messages."""
-    tools = [[spec.name, spec.description, dict(spec.schema)] for spec in specs]
-    return len(system) // _PROSE + len(json.dumps(tools, default=repr)) // _SCHEMA

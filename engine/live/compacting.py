@@ -100,14 +100,14 @@ class Compactor:
         context: what is compacted.
         ask: sends one request once; budgets are its business.
         hooks: may veto, and are told.
-        model: the name of the model that writes summaries.
+        names: the model that writes summaries, and the one that takes over.
         notes: the running notes of the session, if any are kept; or "".
     """
 
     context: Context
     ask: Asker
     hooks: Hooks
-    model: str
+    names: tuple[str, str]
     notes: Callable[[], str] = _no_notes
     _attempt: _Attempt | None = attrs.field(default=None, init=False)
 
@@ -274,7 +274,7 @@ class Compactor:
         messages = request(attempt.rounds, dropped=attempt.dropped, more=attempt.more)
         outcome = await self.ask(
             Ask(
-                self.model,
+                self.names[here.memory.get("on_fallback") is True],
                 messages,
                 system=SYSTEM,
                 max_tokens=window.reserve,

@@ -156,7 +156,7 @@ def bench(
     told: list[LiveEvent] = []
     script, hooks = Script(outcomes or (SAID,)), Points(words)
     context = Context(window or WINDOW, Shelf())
-    compactor = Compactor(context, script, hooks, "scribe", lambda: notes)
+    compactor = Compactor(context, script, hooks, ("scribe", "other"), lambda: notes)
     place = here(history, memory, limits, told.append)
     return Bench(place, script, hooks, compactor, told)
 
@@ -877,7 +877,7 @@ def run(
 ) -> Ran:
     model, script = Answers(list(replies)), Script(summaries)
     context = Context(WINDOW, Shelf())
-    compactor = Compactor(context, script, Points(), "scribe")
+    compactor = Compactor(context, script, Points(), ("scribe", "other"))
     clock = LoopClock()
     purse = Purse(Budgets(), clock, Ledger(0.0))
     caller = Caller(model, clock, lambda _, __: 1.0, tuple, ("m", "n"), "", purse)
