@@ -5,7 +5,8 @@ the line.
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterable
+import math
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -35,12 +36,12 @@ from unspiral.engine.faults.journal import Left
 from unspiral.engine.faults.line import Line
 from unspiral.engine.faults.player import Performance, Player
 from unspiral.engine.faults.request import MAX_BODY, Incoming
-from unspiral.engine.faults.room import Room
+from unspiral.engine.faults.room import Part, Room, Shelf
 from unspiral.engine.faults.wire import as_json, error_body
 
 __all__ = ["Bounds", "Conversation"]
 
-_FREE = 16 * 1024  # bytes of a body that need no room of their own
+_STEP = 64 * 1024  # bytes by which a body takes room
 _SWALLOWED = 32 * MAX_BODY  # bytes that are read and dropped, so that a 413 arrives
 
 
@@ -51,16 +52,22 @@ class Bounds:
     Attributes:
         connections: at once.
         bodies: bytes of bodies that are held at once.
+        answers: bytes of answers that are being sent; one more may be made.
         request: seconds without a byte within a request.
+        head: seconds for a whole head.
         body: seconds for a whole body.
         idle: seconds between two requests of a connection.
+        sending: seconds for which a client may take nothing of an answer.
     """
 
     connections: int = 2_000
     bodies: int = 256 * 1024 * 1024
+    answers: int = 64 * 1024 * 1024
     request: float = 30
+    head: float = 60
     body: float = 300
     idle: float = 300
+    sending: float = 300
 
 
 class Conversation:
@@ -70,6 +77,7 @@ class Conversation:
         line: the connection.
         player: knows the answers.
         room: for the bodies of all connections.
+        shelf: for their answers.
         bounds: what is borne.
         now: seconds since the server was started.
         answered: is called with the name of the run when an answer has ended, and
@@ -81,6 +89,7 @@ class Conversation:
         line: Line,
         player: Player,
         room: Room,
+        shelf: Shelf,
         bounds: Bounds,
         now: Callable[[], float],
         answered: Callable[[str], bool],
@@ -90,6 +99,7 @@ class Conversation:
         self._reader = Reader()
         self._player = player
         self._room = room
+        self._shelf = shelf
         self._bounds = bounds
         self._now = now
         self._answered = answered
@@ -118,6 +128,7 @@ class Conversation:
     async def _opened(self) -> Opened | None:
         """Wait for the head of a request."""
         self.idle = not self._reader.begun
+        until = self._now() + self._bounds.head if self._reader.begun else math.inf
         while True:
             event = self._reader.next()
             match event:
@@ -127,17 +138,17 @@ class Conversation:
                 case Bad():
                     await self._refuse(event)
                     return None
-                case _ if not await self._more():
+                case _ if not await self._more(until):
                     return None
                 case _:
-                    pass
+                    until = min(until, self._now() + self._bounds.head)
 
-    async def _more(self) -> bool:
-        """Read on; return whether there was anything."""
+    async def _more(self, until: float) -> bool:
+        """Read on, until that time; return whether there was anything."""
         begun = self._reader.begun
         patience = self._bounds.request if begun else self._bounds.idle
         try:
-            data = await self.line.receive(patience)
+            data = await self.line.receive(min(patience, until - self._now()))
         except TimeoutError:
             if begun:
                 await self._refuse(Bad(408, "the request did not come"))
@@ -157,31 +168,26 @@ class Conversation:
 
     async def _exchange(self, opened: Opened) -> bool:
         """Read the rest of a request and answer it; return whether to go on."""
-        async with self._space(opened):
-            if opened.waits and not await self.line.send(CONTINUE):
-                return False
-            body = await self._body(opened)
-            if body is None:
-                return False
-            data, size = body
-            incoming = Incoming(
-                opened.method, opened.target, opened.headers, data, size
-            )
-            performance = self._player.receive(incoming, self._now())
-            del incoming, data, body
-        return await self._perform(performance, opened)
+        async with contextlib.AsyncExitStack() as held:
+            with self._room.part() as part:
+                if opened.waits and not await self.line.send(CONTINUE):
+                    return False
+                body = await self._body(opened, part)
+                if body is None:
+                    return False
+                data, size = body
+                incoming = Incoming(
+                    opened.method, opened.target, opened.headers, data, size
+                )
+                put = await held.enter_async_context(self._shelf.place())
+                performance = self._player.receive(incoming, self._now())
+                put(_pieces(performance.answer.acts))
+                del incoming, data, body
+            return await self._perform(performance, opened)
 
-    @contextlib.asynccontextmanager
-    async def _space(self, opened: Opened) -> AsyncGenerator[None]:
-        """Hold room for the body: of one that comes in chunks, for the greatest."""
-        size = MAX_BODY if opened.length is None else opened.length
-        if size <= _FREE or size > MAX_BODY:  # a longer one is dropped as it comes
-            yield
-            return
-        async with self._room.taken(size):
-            yield
-
-    async def _body(self, opened: Opened) -> tuple[bytearray | None, int] | None:
+    async def _body(
+        self, opened: Opened, part: Part
+    ) -> tuple[bytearray | None, int] | None:
         """Return the body, or None for it if it is too long, and its size."""
         # One array that grows: thousands of pieces would leave the memory in holes.
         body = bytearray()
@@ -195,6 +201,8 @@ class Conversation:
                     size += len(data)
                     fits = fits and size <= MAX_BODY
                     if fits:
+                        if size > part.size:
+                            await part.hold(size + _STEP)
                         body += data
                     else:
                         body.clear()
@@ -203,7 +211,7 @@ class Conversation:
                 case Bad():
                     await self._refuse(event)
                     return None
-                case _ if not await self._more():
+                case _ if not await self._more(deadline):
                     return None
                 case _:
                     pass
@@ -216,11 +224,18 @@ class Conversation:
         stage = _Stage(self.line, opened)
         left: Left = "stopped"  # if we are cancelled
         try:
-            left = await stage.play(performance.answer.acts)
+            with self.line.watched():
+                left = await stage.play(performance.answer.acts)
         finally:
             self._player.finish(performance, self._now(), stage.sent, left)
         kept = self._answered(performance.asked.run)
         return left == "kept" and stage.keeps and kept
+
+
+def _pieces(acts: Iterable[Act]) -> list[bytes]:
+    """Return what is held of an answer while it is sent; small pieces do not count."""
+    found = [act.data for act in acts if isinstance(act, Body)]
+    return found if sum(map(len, found)) > _STEP else []
 
 
 class _Stage:
@@ -248,7 +263,7 @@ class _Stage:
                     await self._line.reset()
                     return "broken"
                 case Forever(repeated):
-                    while await self._go_on(repeated):
+                    while await self._go_on(repeated, for_ever=True):
                         pass
                     return "gone"
                 case _ if not await self._go_on((act,)):
@@ -257,12 +272,12 @@ class _Stage:
                     pass
         return "broken"
 
-    async def _go_on(self, acts: Iterable[Act]) -> bool:
+    async def _go_on(self, acts: Iterable[Act], *, for_ever: bool = False) -> bool:
         """Perform acts that end nothing; return whether the client is still there."""
         for act in acts:
             match act:
                 case Wait(seconds):
-                    here = not await self._line.wait(seconds)
+                    here = not await self._line.wait(seconds, for_ever=for_ever)
                 case Head():
                     here = await self._line.send(self._head(act))
                 case Garbage(data):

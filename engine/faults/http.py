@@ -108,7 +108,7 @@ class Reader:
             try:
                 return self._event(self._h11.next_event())
             except h11.RemoteProtocolError as error:
-                self._bad = Bad(error.error_status_hint, str(error)[:100])
+                self._bad = Bad(error.error_status_hint, _phrase(error))
         return self._bad
 
     def _event(self, event: object) -> Event | None:
@@ -137,6 +137,9 @@ class Reader:
             self._bad = Bad(400, "both content-length and transfer-encoding")
             return self._bad
         modern = request.http_version >= b"1.1"
+        if "transfer-encoding" in headers and not modern:
+            self._bad = Bad(400, "transfer-encoding in HTTP/1.0")
+            return self._bad
         size = sum(len(name) + len(value) for name, value in request.headers)
         if size + len(request.target) > MAX_HEAD:  # h11 takes more if it comes at once
             self._bad = Bad(431, "the headers are too long")
@@ -152,6 +155,36 @@ class Reader:
             modern and "close" not in words,
             self._h11.they_are_waiting_for_100_continue,
         )
+
+
+# What h11 says may quote what came, and that may be a key. Only these words are ours.
+_PHRASES = (
+    "bad Content-Length",
+    "conflicting Content-Length headers",
+    "continuation line at start of headers",
+    "Found multiple Host: headers",
+    "illegal chunk header",
+    "illegal header line",
+    "Illegal header name",
+    "Illegal header value",
+    "Illegal method characters",
+    "illegal request line",
+    "Illegal target characters",
+    "malformed chunk footer",
+    "Missing mandatory Host: header",
+    "multiple Transfer-Encoding headers",
+    "no request line received",
+    "Only Transfer-Encoding: chunked is supported",
+    "peer closed connection without sending complete message body",
+    "peer unexpectedly closed connection",
+    "Receive buffer too long",
+)
+
+
+def _phrase(error: h11.RemoteProtocolError) -> str:
+    """Return what is wrong, without anything that the client sent."""
+    told = str(error)
+    return next((each for each in _PHRASES if told.startswith(each)), "no HTTP request")
 
 
 def _fresh() -> h11.Connection:

@@ -7,14 +7,15 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import cast
 
 __all__ = ["Line"]
 
 _READ = 16 * 1024  # bytes that are read at once
 _MOST = 16 * 1024  # bytes that are held before the client is told to wait
-_SLICE = 256 * 1024  # bytes that are sent at once: asyncio copies what must wait
+_SURPLUS = 128 * 1024  # bytes that may come while an answer is being sent
+_SLICE = 64 * 1024  # bytes that are sent at once: asyncio copies what must wait
 _SETTLE = 0.02  # seconds for what was sent to arrive before a reset overtakes it
 _LINGER = 2.0  # seconds in which a client may read the last answer and close
 
@@ -24,10 +25,13 @@ class Line(asyncio.BufferedProtocol):
 
     Args:
         opened: is called with the line when the client has connected.
+        patience: seconds for which a client may take nothing of what is sent.
     """
 
-    def __init__(self, opened: Callable[["Line"], None]) -> None:
+    def __init__(self, opened: Callable[["Line"], None], patience: float) -> None:
         self._opened = opened
+        self._patience = patience
+        self._watching = False
         self._transport: asyncio.Transport | None = None
         self._space = bytearray(_READ)  # thousands may send: so much of each, no more
         self._buffer = bytearray()
@@ -36,7 +40,8 @@ class Line(asyncio.BufferedProtocol):
         self._arrived = asyncio.Event()  # bytes, or the end
         self._writable = asyncio.Event()
         self._writable.set()
-        self.gone = asyncio.Event()  #: set when the client has left
+        self._left = asyncio.Event()  # the client sends no more, or is lost
+        self._gone = asyncio.Event()  # it is lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport of asyncio."""
@@ -54,14 +59,18 @@ class Line(asyncio.BufferedProtocol):
         """Take the bytes that were put there."""
         self._buffer += memoryview(self._space)[:nbytes]
         self._arrived.set()
-        if len(self._buffer) > _MOST and self._transport is not None:
+        if len(self._buffer) <= _MOST or self._transport is None:
+            return
+        if not self._watching:
             self._transport.pause_reading()
+        elif len(self._buffer) > _SURPLUS:
+            self.abandon()
 
     def eof_received(self) -> bool:
         """Take the client's end; we may still answer."""
         self._eof = True
         self._arrived.set()
-        self.gone.set()
+        self._left.set()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -72,7 +81,8 @@ class Line(asyncio.BufferedProtocol):
         self._transport = None
         self._arrived.set()
         self._writable.set()
-        self.gone.set()
+        self._left.set()
+        self._gone.set()
 
     def pause_writing(self) -> None:
         """Take that the system takes no more."""
@@ -107,15 +117,47 @@ class Line(asyncio.BufferedProtocol):
             self._transport.write(view[start : start + _SLICE])
             # Others have their turn, however fast this client reads.
             await asyncio.sleep(0)
-            await self._writable.wait()
+            if not self._writable.is_set() and not await self._taken():
+                return False
         return not self._lost
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait; return at once, and whether it did, when the client leaves."""
+    async def _taken(self) -> bool:
+        """Wait until the client takes what was sent; end it if it does not."""
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._writable.wait()
+        except TimeoutError:
+            self.abandon()
+            return False
+        return True
+
+    async def wait(self, seconds: float, *, for_ever: bool = False) -> bool:
+        """Wait; return at once, and whether it did, when the client leaves.
+
+        Args:
+            seconds: how long.
+            for_ever: nothing that it would wait for comes after it. Then a client that
+                has sent its end has left; else it may be one that goes on to read.
+        """
+        leaving = self._left if for_ever else self._gone
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.gone.wait()
-        return self.gone.is_set()
+                await leaving.wait()
+        return leaving.is_set()
+
+    @contextlib.contextmanager
+    def watched(self) -> Generator[None]:
+        """Read on meanwhile, so that the end of a client is seen behind what it sends.
+
+        A client that sends much more than it was to send is cut off.
+        """
+        self._watching = True
+        if self._transport is not None and not self._eof:
+            self._transport.resume_reading()
+        try:
+            yield
+        finally:
+            self._watching = False
 
     def end(self) -> None:
         """Say that no more comes (FIN)."""

@@ -16,8 +16,8 @@ from unspiral.engine.faults.journal import Journal, MemoryJournal
 from unspiral.engine.faults.line import Line
 from unspiral.engine.faults.player import Player
 from unspiral.engine.faults.port import Port
-from unspiral.engine.faults.request import MAIN
-from unspiral.engine.faults.room import Room
+from unspiral.engine.faults.request import MAIN, MAX_BODY
+from unspiral.engine.faults.room import Room, Shelf
 from unspiral.engine.faults.schedule import Schedule
 
 __all__ = ["FaultServer"]
@@ -58,7 +58,8 @@ class FaultServer:
         self.bounds = bounds or Bounds()
         self._port = Port(host, port, remote=remote)
         self.player = Player(schedule, self.journal, started=started)
-        self._room = Room(self.bounds.bodies)
+        self._room = Room(self.bounds.bodies, 2 * MAX_BODY)
+        self._shelf = Shelf(self.bounds.answers)
         self._talks: dict[Conversation, asyncio.Task[None]] = {}
         self._turned_away: dict[Conversation, asyncio.Task[None]] = {}
         self._outage: asyncio.Task[None] | None = None
@@ -155,11 +156,17 @@ class FaultServer:
             raise self._failure
 
     def _line(self) -> Line:
-        return Line(self._connected)
+        return Line(self._connected, self.bounds.sending)
 
     def _connected(self, line: Line) -> None:
         talk = Conversation(
-            line, self.player, self._room, self.bounds, lambda: self.now, self._answered
+            line,
+            self.player,
+            self._room,
+            self._shelf,
+            self.bounds,
+            lambda: self.now,
+            self._answered,
         )
         many = len(self._talks) >= self.bounds.connections
         if self._ended.is_set() or (many and len(self._turned_away) >= _TURNED_AWAY):

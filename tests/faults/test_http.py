@@ -80,6 +80,7 @@ def test_a_reader_takes_any_bytes(data: bytes) -> None:
         head(b"content-length: -1"),
         head(b"content-length: " + b"9" * 5_000),
         head(b"bad name: 1"),
+        head(b"transfer-encoding: chunked", version=b"1.0") + b"0\r\n\r\n",
     ],
 )
 def test_what_is_no_request_is_bad(data: bytes) -> None:

@@ -5,6 +5,7 @@ that what the clients hold does not count.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -27,6 +28,7 @@ from tests.faults.connecting import (
     connect,
     good,
     head,
+    noises,
     played,
     serving,
     until,
@@ -38,6 +40,7 @@ from unspiral.engine.faults.schedule import Schedule, fail, say
 
 DONE = Schedule((say("Done.", times=None),))
 SLOW_CLIENTS = 1_000
+CHUNKED = b"transfer-encoding: chunked"
 LONG = 100 * 1024 * 1024
 PIECE = b"x" * (1024 * 1024)
 MOST_MEMORY = 400 * 1024 * 1024  # of a server: bodies held at once, and itself
@@ -189,11 +192,11 @@ def test_clients_that_vanish_leave_a_journal_that_fits(seed: int) -> None:
 SERVER = """
 import asyncio, sys
 from unspiral.engine.faults.journal_file import FileJournal
-from unspiral.engine.faults.schedule import Schedule, say
+from unspiral.engine.faults.schedule import Schedule, fail, say
 from unspiral.engine.faults.server import FaultServer
 
 async def main():
-    schedule = Schedule((say("Done.", times=None),))
+    schedule = Schedule((eval(sys.argv[2]),))
     with FileJournal(sys.argv[1]) as journal:
         async with FaultServer(schedule, journal) as server:
             print(server.url, flush=True)
@@ -206,9 +209,11 @@ asyncio.run(main())
 """
 
 
-def start(path: Path) -> "subprocess.Popen[str]":
+def start(
+    path: Path, step: str = 'say("Done.", times=None)'
+) -> "subprocess.Popen[str]":
     return subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-c", SERVER, str(path)],
+        [sys.executable, "-c", SERVER, str(path), step],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
@@ -216,8 +221,7 @@ def start(path: Path) -> "subprocess.Popen[str]":
 
 
 async def upload(url: str, size: int) -> int:
-    host, port = url.removeprefix("http://").rsplit(":", 1)
-    client = Client(*await asyncio.open_connection(host, int(port)))
+    client = await opened(url)
     await client.send(head(b"content-length: %d" % size))
     for _ in range(size // len(PIECE)):
         await client.send(PIECE)
@@ -247,6 +251,50 @@ def test_bodies_of_a_hundred_megabytes_are_refused_within_bounds(
     assert read_journal(path).whole
 
 
+async def opened(url: str) -> Client:
+    host, port = url.removeprefix("http://").rsplit(":", 1)
+    return Client(*await asyncio.open_connection(host, int(port)))
+
+
+async def drained(client: Client) -> int:
+    """Read an answer in chunks to its end; return its size."""
+    size, tail = 0, b""
+    while not tail.endswith(b"\r\n0\r\n\r\n"):
+        data = await client.reader.read(2**20)
+        if not data:
+            return 0
+        size += len(data)
+        tail = (tail + data)[-7:]
+    await client.close()
+    return size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told by /proc")
+def test_big_answers_that_nobody_reads_are_made_within_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with start(path, 'fail("huge_event", times=None)') as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+
+        async def main() -> list[int]:
+            clients = [await opened(url) for _ in range(80)]
+            for each in clients:
+                await each.send(good(body=BODY[:-1] + b', "stream": true}'))
+            for _ in range(80):  # each of these is a round of the server at least
+                other = await opened(url)
+                await other.send(b"no request\r\n\r\n")
+                await other.reader.read()
+                await other.close()
+            return await asyncio.gather(*map(drained, clients))
+
+        sizes = asyncio.run(main())
+        rest, _ = process.communicate("")
+
+    assert min(sizes) > 4 * 2**20
+    assert int(rest) < 250 * 2**20
+    assert read_journal(path).whole
+
+
 def test_after_a_kill_the_journal_is_readable_up_to_the_last_whole_line(
     tmp_path: Path,
 ) -> None:
@@ -254,10 +302,9 @@ def test_after_a_kill_the_journal_is_readable_up_to_the_last_whole_line(
     with start(path) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
-        host, port = url.removeprefix("http://").rsplit(":", 1)
 
         async def main() -> None:
-            client = Client(*await asyncio.open_connection(host, int(port)))
+            client = await opened(url)
             for _ in range(100):
                 assert await client.ask() == 200
             await client.send(good())
@@ -290,3 +337,132 @@ def test_an_answer_without_end_stops_with_the_server() -> None:
     played(main)
     _, answered = check(journal.records)
     assert [each.left for each in answered] == ["stopped"] * 20
+
+
+@pytest.mark.parametrize("how", ["reset", "close"])
+def test_a_client_that_vanishes_behind_what_it_sent_is_noticed(how: str) -> None:
+    server, journal = serving(Schedule((fail("no_response", times=None),)))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            await client.send(good() + b"x" * 60_000)
+            await until(lambda: server.player.requests)
+            if how == "reset":
+                client.reset()
+            await client.close()
+            await until(lambda: server.open_connections == 0)
+
+    played(main)
+    _, [answered] = check(journal.records)
+    assert answered.left == "gone"
+
+
+async def poured(client: Client) -> None:
+    while True:
+        await client.send(PIECE)
+
+
+def test_a_client_that_sends_without_end_behind_a_request_is_cut_off() -> None:
+    server, journal = serving(Schedule((fail("no_response", times=None),)))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            await client.send(good())
+            with pytest.raises(ConnectionError):
+                await poured(client)
+            await client.close()
+
+    played(main)
+    _, [answered] = check(journal.records)
+    assert answered.left == "gone"
+
+
+@pytest.mark.parametrize("declared", [b"content-length: 30000000", CHUNKED])
+def test_bodies_that_trickle_do_not_hold_up_a_big_one(declared: bytes) -> None:
+    bounds = Bounds(bodies=3 * MAX_BODY)
+    server, journal = serving(DONE, bounds=bounds)
+    big = good(body=BODY + b" " * (MAX_BODY // 2))
+
+    async def main() -> None:
+        async with server:
+            slow = [await connect(server) for _ in range(20)]
+            for each in slow:
+                await each.send(head(declared) + b"1\r\n{\r\n")
+            assert await ask_once(server, big) == 200
+            for each in slow:
+                await each.close()
+
+    played(main)
+    check(journal.records)
+
+
+def test_a_head_that_trickles_is_not_waited_for_without_end() -> None:
+    server, journal = serving(DONE, bounds=Bounds(head=0.05))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            await client.send(b"POST / HTTP/1.1\r\n")
+            told = asyncio.create_task(client.reader.read())
+            while not told.done():
+                with contextlib.suppress(OSError):
+                    await client.send(b"a: b\r\n")
+                await asyncio.sleep(0.005)
+            assert b" 408 " in told.result()
+            await client.close()
+
+    played(main)
+    assert noises(journal) == ["408: the request did not come"]
+
+
+def test_a_client_that_takes_nothing_of_an_answer_is_cut_off() -> None:
+    schedule = Schedule((fail("huge_event", times=None, bytes=2**25),))
+    server, journal = serving(schedule, bounds=Bounds(sending=0.05))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            await client.send(good())
+            await until(lambda: server.open_connections == 1)
+            await until(lambda: server.open_connections == 0)
+            await client.close()
+
+    played(main)
+    _, [answered] = check(journal.records)
+    assert answered.left == "gone"
+
+
+def test_a_client_that_ends_its_side_reads_a_slow_answer_to_its_end() -> None:
+    drip = fail("slow_drip", seconds=0.001, bytes=64)
+    server, journal = serving(Schedule((drip,)))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            client.writer.write(good(body=BODY[:-1] + b', "stream": true}'))
+            client.writer.write_eof()
+            assert (await client.reader.read()).endswith(b"\r\n0\r\n\r\n")
+            await client.close()
+
+    played(main)
+    _, [answered] = check(journal.records)
+    assert answered.left == "kept"
+
+
+@pytest.mark.parametrize("fault", ["no_response", "stall", "stall_with_pings"])
+def test_a_client_that_ends_its_side_has_left_what_never_ends(fault: str) -> None:
+    server, journal = serving(Schedule((fail(fault),)))
+
+    async def main() -> None:
+        async with server:
+            client = await connect(server)
+            client.writer.write(good(body=BODY[:-1] + b', "stream": true}'))
+            client.writer.write_eof()
+            await client.reader.read()
+            await client.close()
+
+    played(main)
+    _, [answered] = check(journal.records)
+    assert answered.left == "gone"

@@ -1,9 +1,12 @@
 """The loopback server: what it does on a socket, and how it ends."""
 
 import asyncio
+import contextlib
 import socket
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.faults.connecting import (
     BODY,
@@ -27,7 +30,7 @@ from unspiral.engine.faults.journal import (
     Outaged,
     Record,
 )
-from unspiral.engine.faults.room import Room
+from unspiral.engine.faults.room import Room, Shelf
 from unspiral.engine.faults.schedule import Pattern, Play, Rule, Schedule, fail, say
 from unspiral.engine.faults.server import FaultServer
 from unspiral.engine.faults.serving import ServerThread
@@ -554,42 +557,72 @@ def test_what_ended_a_server_in_a_thread_is_told_by_stop() -> None:
 # -- room ------------------------------------------------------------------------------
 
 
-def test_whoever_came_first_gets_room_first() -> None:
-    order: list[str] = []
+@given(
+    st.integers(10, 40),
+    st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), max_size=12),
+    st.integers(0, 12),
+)
+def test_bodies_that_grow_together_all_come_to_their_end_within_the_room(
+    size: int, bodies: list[list[int]], cancelled: int
+) -> None:
+    most = 0
 
-    async def take(room: Room, name: str, size: int) -> None:
-        async with room.taken(size):
-            order.append(name)
+    async def grow(room: Room, steps: list[int]) -> None:
+        nonlocal most
+        with room.part() as part:
+            for step in steps:
+                await part.hold(part.size + step)
+                most = max(most, size - room.free)
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        room = Room(size, 16)
+        tasks = [asyncio.create_task(grow(room, each)) for each in bodies]
+        await asyncio.sleep(0)
+        for task in tasks[:cancelled:2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert room.free == size
+
+    asyncio.run(main())
+    assert most <= max(size, 16)
+
+
+def test_a_body_that_only_trickles_holds_no_more_than_has_come() -> None:
+    async def main() -> None:
+        room = Room(40, 16)
+        with contextlib.ExitStack() as held:
+            for _ in range(8):
+                await held.enter_context(room.part()).hold(1)
+            with room.part() as big:
+                await big.hold(16)
+                assert room.free == 16
+
+    asyncio.run(main())
+
+
+@given(st.lists(st.integers(1, 9), max_size=12), st.integers(0, 12))
+def test_answers_wait_for_those_before_and_what_they_share_counts_once(
+    sizes: list[int], cancelled: int
+) -> None:
+    shared = b"s" * 5
+    most = 0
+
+    async def answer(shelf: Shelf, size: int) -> None:
+        nonlocal most
+        async with shelf.place() as put:
+            put([shared, bytes(size)])
+            most = max(most, shelf.held)
             await asyncio.sleep(0)
 
     async def main() -> None:
-        room = Room(10)
-        sizes = [("a", 6), ("all", 10), ("b", 1), ("c", 1)]
-        await asyncio.gather(*(take(room, *each) for each in sizes))
-        assert room.free == 10
-
-    played(main)
-    assert order == ["a", "all", "b", "c"]
-
-
-@pytest.mark.parametrize("rounds", range(5))
-def test_who_is_cancelled_gives_back_what_it_had_and_no_more(rounds: int) -> None:
-    async def hold(room: Room, size: int, event: asyncio.Event) -> None:
-        async with room.taken(size):
-            await event.wait()
-
-    async def main() -> None:
-        room, let_go = Room(10), asyncio.Event()
-        first = asyncio.create_task(hold(room, 8, let_go))
+        shelf = Shelf(20)
+        tasks = [asyncio.create_task(answer(shelf, each)) for each in sizes]
         await asyncio.sleep(0)
-        big = asyncio.create_task(hold(room, 10, let_go))
-        small = asyncio.create_task(hold(room, 2, let_go))
-        await asyncio.sleep(0)
-        let_go.set()
-        for _ in range(rounds):
-            await asyncio.sleep(0)
-        big.cancel()
-        await asyncio.gather(first, big, small, return_exceptions=True)
-        assert room.free == 10
+        for task in tasks[:cancelled:2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert shelf.held == 0
 
-    played(main)
+    asyncio.run(main())
+    assert most <= 20 + 14  # what is there, and one that turned out bigger
