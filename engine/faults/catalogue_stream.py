@@ -98,6 +98,8 @@ def _json_input(text: str) -> Callable[[Events, Numbers], Events]:
             for number, event in enumerate(events)
             if b'"input_json_delta"' in event.to_bytes()
         ]
+        if not deltas:
+            return events
         index = _index(events[deltas[0]])
         delta = {"type": "input_json_delta", "partial_json": text}
         data = {"type": "content_block_delta", "index": index, "delta": delta}

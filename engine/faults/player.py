@@ -118,7 +118,10 @@ class Player:
         self.requests += 1
         asked = run.note(request, self.requests, now)
         self._write(asked)
-        answer, why = self._answer(run, asked, request)
+        try:
+            answer, why = self._answer(run, asked, request)
+        except Exception as error:  # noqa: BLE001 - one client must not end all runs
+            answer, why = self._defect(error, run, now), "a defect of this server"
         performance = Performance(asked, answer, why)
         self._open[asked.n] = performance
         return performance
@@ -218,6 +221,12 @@ class Player:
             return count_answer(request, request_id), ""
         return models_answer(request, request_id), ""
 
+    def _defect(self, error: Exception, run: Run, now: float) -> Answer:
+        """Answer a request on which this program has failed; it is told, not hidden."""
+        said = f"a defect of the fault server: {type(error).__name__}"
+        self.hear(said, now)
+        return self._refusal(Problem(500, "api_error", said), run)
+
     def _refused(self, asked: Asked, request: Request) -> Problem | None:
         """Return why the API would refuse a well-formed request."""
         if request.endpoint != "messages":
@@ -258,7 +267,8 @@ class Player:
     def _played(self, choice: Choice, run: Run, request: Request) -> Answer:
         play = choice.play
         window = self.schedule.context.window
-        said = speak(play.said, request, run.requests, window)
+        calls = play.entry is not None and play.entry.calls
+        said = speak(play.said, request, run.requests, window, whole=calls)
         situation = Situation(
             said,
             request.stream,

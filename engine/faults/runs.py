@@ -3,6 +3,8 @@
 Runs share a server and know nothing of each other; each draws its own random faults.
 """
 
+import hashlib
+import itertools
 import random
 from collections.abc import Iterable, Mapping
 from typing import cast
@@ -52,22 +54,23 @@ class Run:
         self.asked = dict.fromkeys(("messages", "count_tokens", "models", "unknown"), 0)
         self.requests = 0
         self.since_progress = 0
-        self.results: set[str] = set()
-        self.users: tuple[str, ...] = ()
+        self.results: set[bytes] = set()  # digests: an id may be very long
+        self.users = 0  # texts of the user, of the request before
         self.last: tuple[str, ...] = ()
         self.bodies: dict[str, int] = {}
 
     def note(self, request: Request, n: int, t: float) -> Asked:
         """Take a request into the run, and say what is worth a journal."""
         results = _results(request.messages) - self.results
-        same = self.bodies.get(request.hash) if request.hash else None
-        side = request.endpoint == "messages" and not request.tools
+        body = f"{request.endpoint} {request.hash}" if request.hash else ""
+        same = self.bodies.get(body)
+        side = self._is_side(request)
         self.asked[request.endpoint] += 1
         self.requests += 1
         if request.endpoint == "messages":
             self._progress(request, results, side=side)
-        if request.hash and len(self.bodies) < _REMEMBERED:
-            self.bodies.setdefault(request.hash, n)
+        if body and len(self.bodies) < _REMEMBERED:
+            self.bodies.setdefault(body, n)
         kept = _shared(self.last, request.hashes)
         if request.endpoint == "messages" and not side:
             self.last = request.hashes
@@ -97,6 +100,11 @@ class Run:
             broken=tuple(find_breaks(request.messages)),
         )
 
+    def _is_side(self, request: Request) -> bool:
+        """Tell whether it is answered apart; a body that cannot be read is not."""
+        apart = self.schedule.side is not None and request.problem is None
+        return apart and request.endpoint == "messages" and not request.tools
+
     def choose(self, asked: Asked, request: Request) -> Choice | None:
         """Choose the answer; None if the endpoint answers by itself."""
         seen = self._seen(asked, request)
@@ -119,12 +127,12 @@ class Run:
         """Count one closing of the port."""
         self._advance()
 
-    def _progress(self, request: Request, results: set[str], *, side: bool) -> None:
-        users = tuple(_words(request.messages)) if not side else self.users
-        new = bool(results) or len(users) > len(self.users)
+    def _progress(self, request: Request, results: set[bytes], *, side: bool) -> None:
+        users = self.users if side else sum(1 for _ in _words(request.messages))
+        new = bool(results) or users > self.users
         self.users = users
-        if len(self.results) < _REMEMBERED:
-            self.results |= results
+        room = max(_REMEMBERED - len(self.results), 0)
+        self.results.update(itertools.islice(results, room))
         self.since_progress = 1 if new else self.since_progress + (not side)
 
     def _seen(self, asked: Asked, request: Request) -> Seen:
@@ -209,9 +217,12 @@ def _words(messages: Iterable[Mapping[str, object]]) -> Iterable[str]:
     return _texts(each for each in messages if each.get("role") == "user")
 
 
-def _results(messages: Iterable[Mapping[str, object]]) -> set[str]:
+def _results(messages: Iterable[Mapping[str, object]]) -> set[bytes]:
     return {
-        str(block.get("tool_use_id"))
+        hashlib.blake2b(
+            str(block.get("tool_use_id")).encode("utf-8", "surrogatepass"),
+            digest_size=16,
+        ).digest()
         for message in messages
         for block in _blocks(message)
         if block.get("type") == "tool_result"

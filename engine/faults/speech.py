@@ -27,7 +27,9 @@ _FALLBACK = "read"  # the tool that is called when none is offered
 _TEXT, _JSON = 4, 3  # characters a token, as the estimator counts
 
 
-def speak(reply: Reply, request: Request, n: int, window: int | None) -> Said:
+def speak(
+    reply: Reply, request: Request, n: int, window: int | None, *, whole: bool = False
+) -> Said:
     """Return what is said to a request.
 
     Args:
@@ -35,11 +37,14 @@ def speak(reply: Reply, request: Request, n: int, window: int | None) -> Said:
         request: what was asked.
         n: the number of the answer within the run: ids are made of it.
         window: of the context, in tokens, or None.
+        whole: it is not cut, since a fault is about to break what would be cut away.
     """
     full = attrs.evolve(reply, blocks=tuple(_filled(reply.blocks, request, n)))
     room = None if window is None else max(1, window - request.tokens)
-    fits = _within(full, room, "model_context_window_exceeded")
-    fits = _within(fits, request.max_tokens, "max_tokens")
+    fits = full
+    if not whole:
+        fits = _within(full, room, "model_context_window_exceeded")
+        fits = _within(fits, request.max_tokens, "max_tokens")
     charged = fits.output_tokens
     return Said(
         fits,
