@@ -68,7 +68,6 @@ class Caller:
             return OVER_BUDGET
         self.asked += 1
         number, work = self.asked, here.work
-        work.said = 0
 
         def tell(delta: Delta) -> None:
             work.said = number

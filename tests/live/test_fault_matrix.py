@@ -29,7 +29,7 @@ from tests.live.campaign import (
 from tests.live.faulty import KEY, LAST, Played, broken, conversation, fault, play
 from tests.live.histories import answer, call
 from unspiral.engine.faults.catalogue import CATALOGUE
-from unspiral.engine.live.events import Calling, Tombstone, Waiting
+from unspiral.engine.live.events import Called, Calling, Tombstone, Waiting
 from unspiral.engine.live.message import Message, calls_of, user_text
 
 TABLE: dict[str, Any] = tomllib.loads(
@@ -130,6 +130,7 @@ def sent_after(played: Played, request: int) -> tuple[Message, ...]:
 @pytest.mark.parametrize("name", TOO_LONG)
 def test_what_was_too_long_is_never_sent_twice(name: str, *, stream: bool) -> None:
     for played in (alone(name, 3, stream=stream), endless(name, stream=stream)):
+        assert wrong_in(played) == []
         assert repeated(played) == []
 
 
@@ -140,8 +141,17 @@ def test_what_was_cut_in_thinking_is_not_sent_again_unchanged(*, stream: bool) -
         endless("max_tokens_in_thinking", stream=stream),
     ):
         limits = [each.max_tokens for each in played.ran.model.asks]
+        assert wrong_in(played) == []
         assert repeated(played) == []
         assert limits[1:3] == [8_000, 64_000]
+
+
+def test_ids_that_come_again_are_replaced_by_others() -> None:
+    played = endless("duplicate_tool_ids", stream=True)
+    ids = [each.id for each in played.told(Called)]
+
+    assert wrong_in(played) == []
+    assert len(ids) == len(set(ids)) > 2
 
 
 def test_an_output_that_is_over_the_window_is_asked_for_with_what_fits() -> None:
