@@ -2,7 +2,7 @@
 
 A line is one object in ASCII: its `kind`, and the fields of the record that are not at
 their defaults. Reading is strict: what we did not write is refused, with its line. Only
-the last line may be cut off, as a process that was killed leaves it.
+the last line may be cut off, as a process that was killed leaves it, and not the first.
 """
 
 import json
@@ -14,6 +14,7 @@ import attrs
 
 from unspiral.engine.errors import JournalError, suggestion
 from unspiral.engine.faults.acts import Usage
+from unspiral.engine.faults.cut_line import is_cut
 from unspiral.engine.faults.journal import (
     VERSION,
     Answered,
@@ -28,6 +29,7 @@ from unspiral.engine.faults.journal import (
     pair,
 )
 from unspiral.engine.faults.pairing import Fault, Pairing
+from unspiral.engine.faults.request import Endpoint
 
 __all__ = ["MOST_LINES", "Reading", "journal_from_text", "record_line"]
 
@@ -113,21 +115,10 @@ def journal_from_text(text: str, path: str = "journal") -> Reading:
     *lines, rest = text.split("\n")
     for line in lines:
         reader.read(line)
-    torn = bool(rest) and _is_cut(rest)
-    if rest and not torn:
+    torn = bool(lines) and bool(rest) and is_cut(rest)
+    if not torn and (rest or not lines):
         reader.read(rest)
     return Reading(tuple(reader.records), torn)
-
-
-def _is_cut(line: str) -> bool:
-    """Tell whether the last line, which has no line break, is no whole object."""
-    try:
-        json.loads(line)
-    except RecursionError:
-        return False
-    except ValueError:
-        return True
-    return False
 
 
 class _Wrong(ValueError):
@@ -161,6 +152,8 @@ class _Reader:
 
     def _fit(self, record: Record) -> None:
         """Refuse a record that does not belong after those before it."""
+        if self.ended:
+            self.fail("there is nothing after the end")
         if isinstance(record, Began) != (not self.records):
             self.fail("a journal has one line of the kind 'begin', the first")
         match record:
@@ -184,8 +177,6 @@ class _Reader:
 
     def _end(self, requests: int) -> None:
         here = len(self.asked)
-        if self.ended:
-            self.fail("it ends twice")
         if requests != here:
             self.fail(f"it counts {requests:,} requests and holds {here:,}")
         self.ended = True
@@ -233,7 +224,8 @@ def _build(kind: type[Any], fields: Mapping[str, object], place: str) -> Any:  #
     values: dict[str, object] = {}
     for name, field in known.items():
         if name in fields:
-            values[name] = _READERS[field.type](fields[name], f"{place}.{name}")
+            read = _FIELDS.get(name) or _READERS[field.type]
+            values[name] = read(fields[name], f"{place}.{name}")
         elif field.default is attrs.NOTHING or name in _ALWAYS.get(kind, ()):
             raise _Wrong(f"{place}: field {name!r} is missing")
     return kind(**values)
@@ -252,18 +244,35 @@ def _bool(value: object, place: str) -> bool:
     return value if isinstance(value, bool) else _must(place, "true or false", value)
 
 
-def _int(value: object, place: str) -> int:
-    if type(value) is int and -_LARGEST <= value <= _LARGEST:
-        return value
-    _must(place, "a whole number of 64 bits", value)
+def _whole(least: int, most: int = _LARGEST) -> Callable[[object, str], int]:
+    wide = most == _LARGEST and least in (0, -_LARGEST)
+    allowed = "a whole number" if wide else f"a whole number from {least:,}"
+    allowed += " of 64 bits" if most == _LARGEST else f" to {most:,}"
+    allowed += ", 0 or more" if wide and not least else ""
+
+    def read(value: object, place: str) -> int:
+        if type(value) is int and least <= value <= most:
+            return value
+        _must(place, allowed, value)
+
+    return read
+
+
+_count = _whole(0)
+
+
+def _or_none(
+    read: Callable[[object, str], object],
+) -> Callable[[object, str], object]:
+    return lambda value, place: None if value is None else read(value, place)
 
 
 def _float(value: object, place: str) -> float:
     if type(value) in (int, float):
         number = cast("float", value)
-        if -_LARGEST <= number <= _LARGEST and math.isfinite(number):
+        if 0 <= number <= _LARGEST and math.isfinite(number):
             return float(number)
-    _must(place, "a number of seconds", value)
+    _must(place, "a number of seconds, 0 or more", value)
 
 
 def _text(value: object, place: str) -> str:
@@ -295,10 +304,10 @@ def _one_of(literal: object) -> Callable[[object, str], object]:
 #: how a field is read, by its type
 _READERS: Mapping[object, Callable[[object, str], object]] = {
     bool: _bool,
-    int: _int,
+    int: _count,
     float: _float,
     str: _text,
-    int | None: lambda value, place: None if value is None else _int(value, place),
+    int | None: _or_none(_count),
     Left: _one_of(Left),
     Fault: _one_of(Fault),
     Usage: lambda value, place: _build(Usage, _object(value, place), place),
@@ -308,4 +317,15 @@ _READERS: Mapping[object, Callable[[object, str], object]] = {
     tuple[Pairing, ...]: lambda value, place: tuple(
         _build(Pairing, _object(each, place), place) for each in _list(value, place)
     ),
+}
+
+#: how a field is read, by its name, where its type does not say all
+_FIELDS: Mapping[str, Callable[[object, str], object]] = {
+    "n": _whole(1),
+    "count": _whole(1),
+    "seed": _whole(-_LARGEST),
+    "status": _or_none(_whole(100, 599)),
+    "same_as": _or_none(_whole(1)),
+    "max_tokens": _or_none(_whole(-_LARGEST)),  # as the client has it
+    "endpoint": _one_of(Endpoint),
 }

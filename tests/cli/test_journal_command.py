@@ -75,7 +75,9 @@ def test_the_last_line_may_be_cut(
     [
         ("no journal\n", ":1: it is no JSON"),
         ('{"kind":"begin","version":9}\n', "version 9 is not known here"),
-        ("", ""),
+        ("", ":1: it is no JSON"),
+        ("garbage", ":1: it is no JSON"),
+        ('{"kind":"begin","version":1}\n\0\0', ":2: it is no JSON"),
     ],
 )
 def test_another_file_is_refused_with_its_line(
@@ -84,7 +86,7 @@ def test_another_file_is_refused_with_its_line(
     file = tmp_path / "b.jsonl"
     file.write_text(text)
 
-    assert code("journal", str(file)) == (2 if problem else 0)
+    assert code("journal", str(file)) == 2
     assert problem in capsys.readouterr().err
 
 

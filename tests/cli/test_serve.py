@@ -210,7 +210,7 @@ def test_a_journal_that_cannot_be_written_is_refused(serve: Serve) -> None:
 def test_a_journal_is_not_replaced_unless_asked(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "j.jsonl").write_text("the truth\n", "utf-8")
 
-    assert "j.jsonl" in refused(serve("--journal", "j.jsonl"))
+    assert "unless with --replace" in refused(serve("--journal", "j.jsonl"))
 
     assert (tmp_path / "j.jsonl").read_text("utf-8") == "the truth\n"
 

@@ -1,6 +1,7 @@
 """What happened is on the disk, line by line; what we did not write is refused."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -27,27 +28,42 @@ from unspiral.engine.faults.journal import (
 from unspiral.engine.faults.journal_file import FileJournal, read_journal
 from unspiral.engine.faults.journal_text import journal_from_text, record_line
 from unspiral.engine.faults.pairing import Fault, Pairing
+from unspiral.engine.faults.request import Endpoint
 
 INTS = st.integers(-(2**63), 2**63)
+COUNTS = st.integers(0, 2**63)
+NUMBERS = st.integers(1, 2**63)
 TIMES = st.floats(0, 1e9).map(lambda value: round(value, 6))
 TEXTS = st.text(st.characters(), max_size=8)  # lone surrogates too
-PAIRINGS = st.builds(Pairing, st.sampled_from(get_args(Fault)), INTS, TEXTS)
+PAIRINGS = st.builds(Pairing, st.sampled_from(get_args(Fault)), COUNTS, TEXTS)
 FIELDS: dict[object, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
-    int: INTS,
+    int: COUNTS,
     float: TIMES,
     str: TEXTS,
-    int | None: st.none() | INTS,
+    int | None: st.none() | COUNTS,
     tuple[str, ...]: st.lists(TEXTS, max_size=2).map(tuple),
     tuple[Pairing, ...]: st.lists(PAIRINGS, max_size=2).map(tuple),
-    Usage: st.builds(Usage, INTS, INTS),
+    Usage: st.builds(Usage, COUNTS, COUNTS),
     Left: st.sampled_from(get_args(Left)),
+}
+NAMED: dict[str, st.SearchStrategy[Any]] = {
+    "n": NUMBERS,
+    "count": NUMBERS,
+    "seed": INTS,
+    "status": st.none() | st.integers(100, 599),
+    "same_as": st.none() | NUMBERS,
+    "max_tokens": st.none() | INTS,
+    "endpoint": st.sampled_from(get_args(Endpoint)),
 }
 
 
 def record_of(kind: type[Any]) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(
-        {field.name: FIELDS[field.type] for field in attrs.fields(kind)}
+        {
+            field.name: NAMED[field.name] if field.name in NAMED else FIELDS[field.type]
+            for field in attrs.fields(kind)
+        }
     ).map(lambda fields: kind(**fields))
 
 
@@ -84,7 +100,8 @@ def test_a_journal_that_is_cut_anywhere_is_read_up_to_the_last_whole_line(
     records: list[Record], data: st.DataObject
 ) -> None:
     text = "".join(map(record_line, records))
-    cut = text[: data.draw(st.integers(0, len(text)))]
+    least = text.index("\n")  # the beginning is whole
+    cut = text[: data.draw(st.integers(least, len(text)))]
 
     reading = journal_from_text(cut)
 
@@ -120,6 +137,8 @@ BEGIN = '{"kind":"begin","version":1}'
 ASK = '{"kind":"request","n":1,"run":"a","t":0,"endpoint":"messages"}'
 ANSWER = '{"kind":"answer","n":1,"t":1,"answer":"reply"}'
 
+END = '{"kind":"end","t":1,"requests":0}'
+
 
 @pytest.mark.parametrize(
     ("lines", "line", "problem"),
@@ -132,7 +151,13 @@ ANSWER = '{"kind":"answer","n":1,"t":1,"answer":"reply"}'
         ([BEGIN, ANSWER], 2, "request 1 is answered and was not asked"),
         ([BEGIN, ASK, ANSWER, ANSWER], 4, "request 1 is answered twice"),
         ([BEGIN, '{"kind":"end","t":1,"requests":2}'], 2, "counts 2 requests"),
-        ([BEGIN, *['{"kind":"end","t":1,"requests":0}'] * 2], 3, "it ends twice"),
+        ([BEGIN, *[END] * 2], 3, "there is nothing after the end"),
+        ([BEGIN, END, '{"kind":"noise","t":1,"what":""}'], 3, "nothing after the end"),
+        ([BEGIN, ASK.replace('"n":1', '"n":-3')], 2, "request.n cannot be -3"),
+        ([BEGIN, ASK.replace("messages", "\\u001b[2J")], 2, "request.endpoint cannot"),
+        ([BEGIN, ASK.replace('"t":0', '"t":-1')], 2, "request.t cannot be -1"),
+        ([BEGIN, ASK[:-1] + ',"messages":-1}'], 2, "request.messages cannot be -1"),
+        ([BEGIN, ASK, ANSWER[:-1] + ',"status":-5}'], 3, "answer.status cannot be -5"),
         ([BEGIN, ""], 2, "it is no JSON"),
         ([BEGIN, "{"], 2, "it is no JSON"),
         ([BEGIN, "[" * 100_000], 2, "it is nested too deeply"),
@@ -174,17 +199,38 @@ def test_what_we_did_not_write_is_refused_with_its_line(
     assert len(str(refused.value)) < 400
 
 
-@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
-def test_any_text_is_a_journal_or_refused(text: str) -> None:
-    refused: JournalError | None = None
-    records: tuple[Record, ...] = ()
-    try:
-        records = journal_from_text(text).records
-    except JournalError as error:
-        refused = error
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        (BEGIN[:-1], 1),
+        ("garbage", 1),
+        (f"{BEGIN}\n\0\0\0", 2),
+        (f"{BEGIN}\ngarbage", 2),
+        (f"{BEGIN}\n[1, 2", 2),
+        (f'{BEGIN}\n{{"kind":"noise" x', 2),
+        (f'{BEGIN}\n{{"kind":"noise","t":01', 2),
+        (f'{BEGIN}\n{{"kind":"noise","t":1}}}}', 2),
+        (f'{BEGIN}\n{{"kind":"noise","t":]', 2),
+        (f'{BEGIN}\n{{"kind":"noise","what":"\\q', 2),
+        (f'{BEGIN}\n{{"kind":' + "[" * 100_000, 2),
+    ],
+)
+def test_an_end_that_no_line_of_ours_begins_with_is_not_taken_for_a_cut_line(
+    text: str, line: int
+) -> None:
+    with pytest.raises(JournalError) as refused:
+        journal_from_text(text)
 
-    assert records == ()
-    assert refused is None or refused.line >= 1
+    assert refused.value.line == line
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode("latin-1")))
+def test_a_text_that_does_not_begin_as_a_journal_is_refused(text: str) -> None:
+    with pytest.raises(JournalError) as refused:
+        journal_from_text(text)
+
+    assert refused.value.line >= 1
 
 
 def test_too_many_lines_are_refused() -> None:
@@ -237,6 +283,36 @@ def test_a_journal_is_replaced_if_that_is_asked_for(tmp_path: Path) -> None:
         journal.write(Began())
 
     assert path.read_text("ascii") == record_line(Began())
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_a_journal_that_a_server_writes_is_left_to_it(
+    tmp_path: Path, replace: bool
+) -> None:
+    path = tmp_path / "a.jsonl"
+
+    with FileJournal(path) as journal:
+        for _ in range(2):  # whether something stands there or not
+            with pytest.raises(FileProblem, match="another server writes its journal"):
+                FileJournal(path, replace=replace)
+            journal.write(Began())
+
+    with FileJournal(path, replace=True) as again:
+        again.write(Began(seed=1))
+    assert read_journal(path).records == (Began(seed=1),)
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_pipe_is_refused_at_once(tmp_path: Path, read: bool) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    end = os.open(path, os.O_RDONLY | os.O_NONBLOCK) if read else None
+
+    with pytest.raises(FileProblem, match="it is a pipe"):
+        FileJournal(path)
+
+    if end is not None:
+        os.close(end)
 
 
 def test_an_empty_file_is_used(tmp_path: Path) -> None:
