@@ -115,12 +115,15 @@ class Answer:
         acts: what is done, in order. The last is `End`, `Close`, `Reset` or `Forever`.
         usage: what it charges: nothing, if the message was not even begun.
         detail: a few words on what the answer says, such as "tool_use read".
+        good: it is what was asked for, byte by byte, however slowly it comes. Some
+            faults leave an answer whole that is not streamed.
     """
 
     name: str
     acts: tuple[Act, ...]
     usage: Usage = FREE
     detail: str = ""
+    good: bool = True
 
     @property
     def status(self) -> int | None:

@@ -147,7 +147,7 @@ PACE = (
         Slows("drip"),
         {
             "seconds": Parameter(0.01, 0, 3_600, "seconds between two pieces"),
-            "bytes": Parameter(64, 1, 10**6, "bytes of a piece"),
+            "bytes": Parameter(64, 1, 10**6, "bytes of a piece", whole=True),
         },
     ),
     Fault(

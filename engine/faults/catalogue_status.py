@@ -10,10 +10,14 @@ from unspiral.engine.faults.plans import Refusal
 __all__ = ["STATUS"]
 
 _INVALID = "invalid_request_error"
-_SECONDS = Parameter(1, 0, 10**9, "seconds to wait, as the header says")
+_SECONDS = Parameter(1, 0, 10**9, "seconds to wait, as the header says", whole=True)
 _TOKENS = {
-    "tokens": Parameter(214_512, 1, 10**9, "tokens that the prompt is said to have"),
-    "limit": Parameter(200_000, 1, 10**9, "tokens that are said to be allowed"),
+    "tokens": Parameter(
+        214_512, 1, 10**9, "tokens that the prompt is said to have", whole=True
+    ),
+    "limit": Parameter(
+        200_000, 1, 10**9, "tokens that are said to be allowed", whole=True
+    ),
 }
 _NO_RETRY = "Not retried: the same request would fail again."
 _BACK_OFF = "Retried after a back-off that grows; given up after a bounded number."
@@ -69,8 +73,10 @@ STATUS = (
             "{limit}, decrease input length or `max_tokens` and try again",
         ),
         {
-            "tokens": Parameter(188_240, 1, 10**9, "tokens of the input, as told"),
-            "asked": Parameter(21_333, 1, 10**9, "max_tokens, as told"),
+            "tokens": Parameter(
+                188_240, 1, 10**9, "tokens of the input, as told", whole=True
+            ),
+            "asked": Parameter(21_333, 1, 10**9, "max_tokens, as told", whole=True),
             "limit": _TOKENS["limit"],
         },
     ),
@@ -182,7 +188,7 @@ STATUS = (
         "429: too many requests; `retry-after-ms` in milliseconds.",
         "Waits at least as long as told, then asks again.",
         {"retry-after-ms": "{milliseconds}"},
-        milliseconds=Parameter(250, 0, 10**12, "milliseconds to wait"),
+        milliseconds=Parameter(250, 0, 10**12, "milliseconds to wait", whole=True),
     ),
     _limited(
         "rate_limited_date",
@@ -202,7 +208,9 @@ STATUS = (
         "429: too many requests; `retry-after` is longer than anybody waits.",
         "Caps the wait: ends, or tells the user until when it waits.",
         {"retry-after": "{seconds}"},
-        seconds=Parameter(86_400, 0, 10**9, "seconds to wait, as the header says"),
+        seconds=Parameter(
+            86_400, 0, 10**9, "seconds to wait, as the header says", whole=True
+        ),
     ),
     _limited(
         "rate_limited_nonsense",

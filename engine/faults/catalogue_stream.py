@@ -276,7 +276,11 @@ STREAM = (
         body=_huge_body,
         rule="bounded memory",
         expect="The answer is taken, or refused with a reason.",
-        parameters={"bytes": Parameter(4_194_304, 1, 64 * 2**20, "bytes of the text")},
+        parameters={
+            "bytes": Parameter(
+                4_194_304, 1, 64 * 2**20, "bytes of the text", whole=True
+            )
+        },
     ),
     _fault(
         "longer_than_declared",

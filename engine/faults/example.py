@@ -50,6 +50,10 @@ def _value(schema: Mapping[str, object], depth: int, budget: Iterator[int]) -> o
             if several == "enum":
                 return first
             return _value(_fields(first), depth + 1, budget)
+    return _of_kind(schema, depth, budget)
+
+
+def _of_kind(schema: Mapping[str, object], depth: int, budget: Iterator[int]) -> object:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next(iter(cast("list[object]", kind)), None)

@@ -35,12 +35,14 @@ class Parameter:
         low: the least value.
         high: the greatest.
         doc: what it means, with its unit.
+        whole: it counts something, so that it has no fraction.
     """
 
     default: int | float
     low: int | float
     high: int | float
     doc: str
+    whole: bool = False
 
 
 def none() -> Mapping[str, Parameter]:

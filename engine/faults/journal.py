@@ -135,6 +135,7 @@ class Answered:
         sent: bytes of the body that were handed over.
         usage: the tokens that were charged.
         left: how the client left.
+        good: it was what was asked for, however slowly it came.
     """
 
     n: int
@@ -146,6 +147,7 @@ class Answered:
     sent: int = 0
     usage: Usage = FREE
     left: Left = "kept"
+    good: bool = True
 
 
 @attrs.frozen

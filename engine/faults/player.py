@@ -5,11 +5,11 @@ when, perform the acts, and report how that ended. So both answer alike, byte fo
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import attrs
 
-from unspiral.engine.faults.acts import Answer, Body, Usage
+from unspiral.engine.faults.acts import Act, Answer, Body, End, Head, Usage
 from unspiral.engine.faults.journal import (
     Answered,
     Asked,
@@ -39,6 +39,7 @@ from unspiral.engine.faults.wire import make_id
 __all__ = ["MAX_RUNS", "Performance", "Player"]
 
 MAX_RUNS = 10_000  #: runs that are kept apart by one player
+_START = 200  # bytes of a body in which a message begins, if it does
 _MAX_NOISE = 1_000  # lines of it: more are counted together
 
 
@@ -118,6 +119,7 @@ class Player:
         self.requests += 1
         asked = run.note(request, self.requests, now)
         self._write(asked)
+        self._close_late(run, now)
         try:
             answer, why = self._answer(run, asked, request)
         except Exception as error:  # noqa: BLE001 - one client must not end all runs
@@ -156,6 +158,7 @@ class Player:
                 sent,
                 answer.usage,
                 left,
+                answer.good,
             )
         )
 
@@ -178,6 +181,17 @@ class Player:
         self._until = now + play.outage
         self._write(Outaged(now, play.outage, place.name))
         return play.outage
+
+    def _close_late(self, run: Run, now: float) -> None:
+        """Close the port for a step that a request has come before.
+
+        Whether a port is closed concerns all runs, and only that of the first request
+        can be known beforehand. The request is answered as the next step says.
+        """
+        while (play := run.outage()) is not None:
+            run.pass_outage()
+            self._until = max(self._until, now + play.outage)
+            self._write(Outaged(now, play.outage, run.name))
 
     def hear(self, what: str, now: float) -> None:
         """Note something that was no request.
@@ -262,7 +276,7 @@ class Player:
                 empty, stream=False, request_id=request_id, numbers={}, time=self.wall()
             )
         )
-        return Answer("refused", acts, detail=problem.message[:200])
+        return Answer("refused", acts, detail=problem.message[:200], good=False)
 
     def _played(self, choice: Choice, run: Run, request: Request) -> Answer:
         play = choice.play
@@ -282,15 +296,32 @@ class Player:
             acts = good_acts(situation)
         else:
             name, acts = entry.name, entry.plan.acts(situation)
-        if not any(isinstance(act, Body) and _begins(act.data) for act in acts):
-            return Answer(name, acts)
+        good = entry is None or _is_whole(acts, good_acts(situation))
+        if not _begins(acts):
+            return Answer(name, acts, good=good)
         usage = Usage(said.input_tokens, said.output_tokens)
-        return Answer(name, acts, usage, _detail(said.reply))
+        return Answer(name, acts, usage, _detail(said.reply), good)
 
 
-def _begins(data: bytes) -> bool:
-    """Tell whether a message begins here: from then on it is charged."""
-    return b'"type":"message"' in data[:200] or b'"type":"message_start"' in data[:200]
+def _is_whole(acts: Sequence[Act], good: Sequence[Act]) -> bool:
+    """Tell whether acts give what the good ones give, at whatever pace."""
+    heads = [[act for act in each if isinstance(act, Head)] for each in (acts, good)]
+    ends = isinstance(acts[-1], End) and isinstance(good[-1], End)
+    return ends and heads[0] == heads[1] and _body(acts) == _body(good)
+
+
+def _body(acts: Iterable[Act]) -> bytes:
+    return b"".join(act.data for act in acts if isinstance(act, Body))
+
+
+def _begins(acts: Sequence[Act]) -> bool:
+    """Tell whether a message begins, however it is cut: from then on it is charged."""
+    start = b""
+    for act in acts:
+        if isinstance(act, Body) and len(start) < _START:
+            start += act.data[:_START]
+    start = start[:_START]
+    return b'"type":"message"' in start or b'"type":"message_start"' in start
 
 
 def _detail(reply: Reply) -> str:

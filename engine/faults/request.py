@@ -20,6 +20,7 @@ __all__ = [
     "API_VERSIONS",
     "MAIN",
     "MAX_BODY",
+    "MAX_MESSAGES",
     "Endpoint",
     "Incoming",
     "Problem",
@@ -27,6 +28,7 @@ __all__ = [
     "read_request",
 ]
 
+MAX_MESSAGES = 100_000  #: the API takes no more in one request
 MAX_BODY = 32 * 1024 * 1024  #: bytes; the API answers 413 beyond (SPEC M)
 API_VERSIONS = ("2023-06-01", "2026-10-21")  #: of the header `anthropic-version`
 MAIN = "main"  #: the run of a request that names none
@@ -131,6 +133,10 @@ def read_request(incoming: Incoming) -> Request:
     path, run, beta = _target(incoming.target)
     endpoint = _endpoint(incoming.method, path)
     body, wrong = _body(incoming, endpoint)
+    listed = body.get("messages")
+    if isinstance(listed, list) and len(cast("list[object]", listed)) > MAX_MESSAGES:
+        said = f"messages: at most {MAX_MESSAGES:,} are allowed"
+        body, wrong = {}, wrong or Problem(400, "invalid_request_error", said)
     messages = tuple(_objects(body.get("messages")))
     tools = tuple(_objects(body.get("tools")))
     version = headers.get("anthropic-version", "")

@@ -11,6 +11,7 @@ longer than the window)? the rules; is it a side request? the rates; the steps.
 """
 
 import fnmatch
+import math
 from collections.abc import Mapping
 
 import attrs
@@ -97,7 +98,9 @@ class Play:
         """The parameters with their values."""
         entry = self.entry
         defaults = entry.parameters.items() if entry else ()
-        return {name: each.default for name, each in defaults} | dict(self.numbers)
+        numbers = {name: each.default for name, each in defaults} | dict(self.numbers)
+        whole = {name for name, each in defaults if each.whole}
+        return {n: int(x) if n in whole else x for n, x in numbers.items()}
 
     @property
     def outage(self) -> float:
@@ -118,6 +121,8 @@ def _check_numbers(fault: Fault, numbers: Mapping[str, Number]) -> None:
         if not limits.low <= value <= limits.high:  # nan is nowhere between
             allowed = f"between {limits.low:,} and {limits.high:,}"
             raise BadDeclaration(place, f"{name} is {value!r}; it must be {allowed}")
+        if limits.whole and value != int(value):
+            raise BadDeclaration(place, f"{name} is {value!r}; it must be whole")
 
 
 DONE = Play(reply=Reply((Text("Done."),)))
@@ -247,6 +252,10 @@ class Pattern:
         )
 
 
+#: groups of faults that any endpoint can have; the others are about a message
+_ANYWHERE = frozenset({"status", "connection"})
+
+
 @attrs.frozen
 class Rule:
     """An answer for all requests of a pattern, whatever the steps say.
@@ -274,6 +283,15 @@ class Rule:
         if self.when.endpoint != "messages" and not self.play.fault:
             problem = f"{self.when.endpoint} has answers of its own"
             raise BadDeclaration("rule", problem, "name a fault")
+        for each in (self.play, self.then):
+            entry = None if each is None else each.entry
+            if (
+                entry is not None
+                and self.when.endpoint != "messages"
+                and entry.group not in _ANYWHERE
+            ):
+                problem = f"{entry.name} is about a message, which {self.when.endpoint}"
+                raise BadDeclaration("rule", f"{problem} does not give")
 
 
 @attrs.frozen
@@ -335,7 +353,7 @@ class Schedule:
                 raise BadDeclaration("rates", f"{name} can only be a step")
             if not 0 <= rate <= 1:
                 raise BadDeclaration("rates", f"{name} has the rate {rate!r}")
-        if sum(self.rates.values()) > 1:
+        if math.fsum(self.rates.values()) > 1:
             raise BadDeclaration("rates", "they sum up to more than 1")
         for what, play in (("then", self.then), ("side", self.side)):
             if play is not None and play.outage:

@@ -35,6 +35,7 @@ def journal_lines(
     *,
     run: str | None = None,
     torn: bool = False,
+    going: bool = False,
 ) -> list[Line]:
     """Return a journal as a report.
 
@@ -43,10 +44,11 @@ def journal_lines(
         name: of the file.
         run: of the run that is shown; None: all.
         torn: the last line of the file is cut off.
+        going: the server still runs.
     """
     exchanges = [each for each in pair(records) if run in (None, each.asked.run)]
     found = totals(exchanges)
-    lines = [Line(_title(records, name, torn=torn), "head")]
+    lines = [Line(_title(records, name, torn=torn, going=going), "head")]
     lines += [Line(), *_rows(records, exchanges, named=len(found) > 1)]
     for each in found:
         lines += [Line(), *_total_lines(each)]
@@ -67,7 +69,7 @@ def journal_object(
     }
 
 
-def _title(records: Sequence[Record], name: str, *, torn: bool) -> str:
+def _title(records: Sequence[Record], name: str, *, torn: bool, going: bool) -> str:
     words = [clean(name)]
     words += [
         f"schedule {clean(each.schedule, 60)}, seed {each.seed}"
@@ -77,7 +79,7 @@ def _title(records: Sequence[Record], name: str, *, torn: bool) -> str:
     ended = [each for each in records if isinstance(each, Ended)]
     if ended:
         words.append(f"whole, {_seconds(ended[-1].t)} s")
-    else:
+    elif not going:
         words.append("not ended in good order" + (", last line cut" if torn else ""))
     return "; ".join(words)
 
@@ -136,7 +138,8 @@ def _row(
 
 def _request(asked: Asked, before: Asked | None) -> str:
     if asked.endpoint != "messages":
-        return asked.endpoint if asked.endpoint != "unknown" else clean(asked.path, 24)
+        unknown = asked.endpoint == "unknown"
+        return clean(asked.path if unknown else asked.endpoint, 24)
     if asked.side:
         return "side"
     words = f"{asked.messages} message{'' if asked.messages == 1 else 's'}"
@@ -197,7 +200,9 @@ def _total_lines(total: Totals) -> Iterator[Line]:
 
 def _broken(total: Totals) -> Iterator[Line]:
     if not total.broken:
-        yield Line("every call has its result", "good", indent=2)
+        if total.requests:
+            told = "in each request every call has its result"
+            yield Line(told, "good", indent=2)
         return
     for number, pairings in list(total.broken.items())[:_MOST_BROKEN]:
         told = clean("; ".join(pairings), 300)

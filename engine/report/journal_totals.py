@@ -9,12 +9,9 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from unspiral.engine.faults.catalogue import CATALOGUE
 from unspiral.engine.faults.journal import Exchange
 
 __all__ = ["Totals", "is_fault", "totals", "waits"]
-
-_GOOD_GROUP = "reply"  # entries of the catalogue that are whole replies
 
 
 @attrs.frozen
@@ -25,7 +22,7 @@ class Totals:
         run: its name.
         requests: to the model, side requests included.
         side: of them without tools.
-        faults: of them that were not answered as asked.
+        faults: of them that were not answered as they asked.
         resent: of them with a body that came before.
         longest_wait: seconds.
         input: tokens that were charged.
@@ -58,9 +55,7 @@ def is_fault(exchange: Exchange) -> bool:
     answered = exchange.answered
     if answered is None:
         return False
-    entry = CATALOGUE.get(answered.answer)
-    played = entry is not None and entry.group != _GOOD_GROUP
-    return played or answered.answer == "refused"
+    return not answered.good
 
 
 def waits(exchanges: Iterable[Exchange]) -> dict[int, float]:
@@ -86,14 +81,16 @@ def totals(exchanges: Iterable[Exchange]) -> list[Totals]:
 
 def _total(name: str, run: list[Exchange]) -> Totals:
     asked = [each.asked for each in run if each.asked.endpoint == "messages"]
-    faults = [each for each in run if is_fault(each)]
+    model = [each for each in run if each.asked.endpoint == "messages"]
+    faults = [each for each in model if is_fault(each)]
     usages = [each.answered.usage for each in run if each.answered is not None]
     last = max(asked, key=lambda each: each.since_progress, default=None)
-    length = 0 if last is None else last.since_progress
+    # The first that is counted has brought the progress.
+    length = 0 if last is None else last.since_progress - 1
     numbers = [each.n for each in asked if not each.side]
     stretch = None
-    if last is not None and length > 1:
-        end = numbers.index(last.n) if last.n in numbers else len(numbers) - 1
+    if last is not None and length > 0 and last.n in numbers:
+        end = numbers.index(last.n)
         stretch = numbers[max(0, end - length + 1)], last.n
     return Totals(
         run=name,

@@ -83,9 +83,9 @@ def numbers(fault: Fault) -> st.SearchStrategy[Mapping[str, int | float]]:
     return st.fixed_dictionaries(
         {},
         optional={
-            name: st.integers(-int(-each.low // 1), int(each.high))
-            | st.floats(each.low, each.high)
+            name: whole if each.whole else whole | st.floats(each.low, each.high)
             for name, each in fault.parameters.items()
+            for whole in (st.integers(-int(-each.low // 1), int(each.high)),)
         },
     )
 
@@ -125,11 +125,14 @@ PATTERNS = st.builds(
     since_progress=st.none() | TIMES,
     repeated=st.none() | st.booleans(),
 )
+ANYWHERE = st.sampled_from(
+    [each.name for each in FAULTS if each.group in {"status", "connection"}]
+).flatmap(lambda name: broken(CATALOGUE[name]))
 COUNTING = st.builds(Pattern, endpoint=st.sampled_from(["count_tokens", "models"]))
 RULES = st.one_of(
     st.builds(Rule, PATTERNS, PLAYS, st.none() | TIMES),
     st.builds(Rule, PATTERNS, PLAYS, TIMES, PLAYS),
-    st.builds(Rule, COUNTING, BROKEN, st.none() | TIMES),
+    st.builds(Rule, COUNTING, ANYWHERE, st.none() | TIMES),
 )
 
 SCHEDULES = st.builds(

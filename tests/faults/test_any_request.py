@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unspiral.engine.faults.catalogue import CATALOGUE
 from unspiral.engine.faults.example import example
-from unspiral.engine.faults.journal import Asked, MemoryJournal, Noise
+from unspiral.engine.faults.journal import Asked, MemoryJournal, Noise, Outaged
 from unspiral.engine.faults.player import Performance, Player
 from unspiral.engine.faults.request import Incoming
 from unspiral.engine.faults.schedule import Context, Schedule, fail, say
@@ -33,13 +33,16 @@ SCHEMAS = st.recursive(
 )
 
 
-def received(schedule: Schedule, body: Mapping[str, Any], key: str = "k") -> list[Any]:
+def incoming(body: Mapping[str, Any]) -> Incoming:
+    data = json.dumps(body).encode()
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    return Incoming("POST", "/v1/messages", headers, data, len(data))
+
+
+def received(schedule: Schedule, body: Mapping[str, Any]) -> list[Any]:
     journal = MemoryJournal()
     player = Player(schedule, journal)
-    data = json.dumps(body).encode()
-    headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    incoming = Incoming("POST", "/v1/messages", headers, data, len(data))
-    performance = player.receive(incoming, 0.0)
+    performance = player.receive(incoming(body), 0.0)
     assert isinstance(performance, Performance)
     return [performance, *journal.records]
 
@@ -103,11 +106,95 @@ def test_what_a_run_is_remembered_by_is_small() -> None:
             "content": "x",
         }
         body = asked(messages=[{"role": "user", "content": [block]}])
-        data = json.dumps(body).encode()
-        player.receive(
-            Incoming("POST", "/v1/messages", {"x-api-key": "k"}, data, len(data)), 0.0
-        )
+        player.receive(incoming(body), 0.0)
     (run,) = player._runs.values()  # noqa: SLF001 - what it holds is the matter
     assert sum(map(len, run.results)) < 1_000
     told = [each for each in journal.records if isinstance(each, Asked)]
     assert [each.results for each in told] == [1, 1, 1]
+
+
+class Broken(Player):
+    """A player with a defect."""
+
+    def _answer(self, *given: Any) -> Any:
+        raise KeyError(given)
+
+
+def test_a_defect_is_told_and_ends_nothing() -> None:
+    journal = MemoryJournal()
+    player = Broken(Schedule((say("Done.", times=None),)), journal)
+
+    performance = player.receive(incoming(asked()), 0.0)
+
+    assert performance.answer.status == 500
+    noise = [each.what for each in journal.records if isinstance(each, Noise)]
+    assert noise == ["a defect of the fault server: KeyError"]
+
+
+@pytest.mark.parametrize(
+    ("name", "stream", "good"),
+    [
+        ("misordered_events", False, True),
+        ("misordered_events", True, False),
+        ("error_event_first", False, True),
+        ("slow_drip", False, True),
+        ("slow_drip", True, True),
+        ("overloaded", True, False),
+        ("max_tokens_in_text", True, True),
+        ("ended_without_message_stop", True, False),
+    ],
+)
+def test_an_answer_says_whether_it_was_good(
+    name: str, stream: bool, good: bool
+) -> None:
+    performance, *_ = received(Schedule((fail(name),)), asked(stream=stream))
+
+    assert performance.answer.good is good
+
+
+@pytest.mark.parametrize("size", [1, 4, 16, 40, 1_000])
+def test_what_is_charged_does_not_depend_on_where_an_answer_is_cut(size: int) -> None:
+    for stream in (False, True):
+        schedule = Schedule((fail("slow_drip", bytes=size),))
+        performance, *_ = received(schedule, asked(stream=stream))
+        assert performance.answer.usage.output > 0
+
+
+@pytest.mark.parametrize("side", [None, "Done."])
+def test_progress_is_counted_for_requests_without_tools_if_none_is_on_the_side(
+    side: str | None,
+) -> None:
+    apart = None if side is None else say(side).play
+    schedule = Schedule((say("Done.", times=None),), side=apart)
+    journal = MemoryJournal()
+    player = Player(schedule, journal)
+    for _ in range(3):
+        player.receive(incoming(asked(tools=[])), 0.0)
+    told = [each for each in journal.records if isinstance(each, Asked)]
+
+    assert [each.side for each in told] == [side is not None] * 3
+    counted = [1, 2, 3] if side is None else [1, 1, 1]
+    assert [each.since_progress for each in told] == counted
+
+
+def test_more_messages_than_the_api_takes_are_refused_before_they_are_looked_at() -> (
+    None
+):
+    _, *records = received(
+        Schedule((say("Done.", times=None),)), asked(messages=[[]] * 100_001)
+    )
+
+    told = [each for each in records if isinstance(each, Asked)]
+    assert told[0].messages == 0
+
+
+def test_a_request_that_comes_before_a_closed_port_is_answered_and_closes_it() -> None:
+    steps = (fail("connection_refused", seconds=5), fail("overloaded"), say("Done."))
+    journal = MemoryJournal()
+    player = Player(Schedule(steps), journal)
+
+    performance = player.receive(incoming(asked()), 1.0)
+
+    assert performance.answer.name == "overloaded"
+    assert player.closed_for(2.0) == 4.0
+    assert [e.t for e in journal.records if isinstance(e, Outaged)] == [1.0]

@@ -133,6 +133,8 @@ def _step(text: str) -> "Step":
     from unspiral.engine.faults.schedule import fail  # noqa: PLC0415 - only to run it
 
     name, colon, times = text.strip().partition(":")
+    if not name:
+        raise BadValue("--fault", text, "NAME, NAME:TIMES or NAME:forever")
     if times == "forever":
         return fail(name, times=None)
     if colon and not (times.isascii() and times.isdigit() and 0 < len(times) < 10):  # noqa: PLR2004 - as a schedule has it
