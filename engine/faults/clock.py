@@ -8,9 +8,11 @@ What it can and cannot do:
 
 * It is meant for work inside the process. Sockets work, but time jumps while bytes are
   on their way, so that a time-out around them comes at once.
-* As long as a thread works (`run_in_executor`, `asyncio.to_thread`), nothing is jumped
-  over: timers take their real time until it is done. Threads that asyncio does not know
-  of are not seen; they may still call `call_soon_threadsafe`.
+* As long as a thread works (`run_in_executor`, `asyncio.to_thread`, and
+  `anyio.to_thread`, in which frameworks run tools that are not async) or a process that
+  asyncio started runs, nothing is jumped over: timers take their real time until it is
+  done. Threads and processes that were started in other ways are not seen; they may
+  still call `call_soon_threadsafe`.
 * When nothing is ready, no timer is set, no thread works, no signal handler is
   installed and no socket is watched, a real loop would hang for ever. This one raises
   `NothingWillHappen`.
@@ -21,8 +23,9 @@ What it can and cannot do:
 import asyncio
 import contextlib
 import selectors
-from collections.abc import Callable, Coroutine, Generator
-from typing import Any, TypeVar, TypeVarTuple, Unpack
+import threading
+from collections.abc import Callable, Collection, Coroutine, Generator
+from typing import Any, TypeVar, TypeVarTuple, Unpack, cast
 
 from unspiral.engine.errors import NothingWillHappen
 
@@ -54,12 +57,13 @@ class _Jump(selectors.DefaultSelector):
         self.threads = 0  #: that work for the loop, and will wake it
         self.signals = 0  #: whose handlers may wake it
         self.on_deadlock: Callable[[], None] = _pass
+        self.others_work: Callable[[], bool] = bool  #: for the loop, and will wake it
 
     def select(
         self, timeout: float | None = None
     ) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready; if there is nothing, let the time pass."""
-        if self.threads:
+        if self.threads or self.others_work():
             ready = super().select(timeout)
             # Woken early, no time has passed: it would differ from run to run.
             self.now += 0 if ready else timeout or 0
@@ -96,6 +100,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super().__init__(self._jump)
         self._clock_resolution = _RESOLUTION
         self._jump.on_deadlock = self._deadlocked
+        self._jump.others_work = self._others_work
+        self._processes: list[asyncio.SubprocessTransport] = []
 
     def time(self) -> float:
         """Return the virtual time in seconds."""
@@ -112,6 +118,33 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._jump.threads += 1
         work.add_done_callback(self._thread_done)
         return work
+
+    async def subprocess_exec(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library has it
+        """Start a process; as long as it runs, time is not jumped over."""
+        with self._thread():
+            started = await super().subprocess_exec(*args, **options)
+        self._processes.append(started[0])
+        return started
+
+    async def subprocess_shell(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library has it
+        """Start a shell; as long as it runs, time is not jumped over."""
+        with self._thread():
+            started = await super().subprocess_shell(*args, **options)
+        self._processes.append(started[0])
+        return started
+
+    def _others_work(self) -> bool:
+        """Tell whether a process runs, or a thread of anyio works for this loop."""
+        if self._processes:
+            running = [e for e in self._processes if e.get_returncode() is None]
+            self._processes = running
+        return bool(self._processes) or any(map(self._works, threading.enumerate()))
+
+    def _works(self, thread: threading.Thread) -> bool:
+        # anyio has no word for it; a worker that waits for work is in this collection.
+        idle = getattr(thread, "idle_workers", None)
+        ours = idle is not None and getattr(thread, "loop", None) is self
+        return ours and thread not in cast("Collection[object]", idle)
 
     async def shutdown_default_executor(self, *timeout: float | None) -> None:
         """Wait for the threads. The wait itself is done by a thread."""

@@ -13,6 +13,19 @@ from unspiral.engine.faults.server import FaultServer
 __all__ = ["ServerThread"]
 
 _GLANCE = 0.1  # seconds between two looks at whether the server still runs
+# Of the loop, until the record of an answer follows its last bytes: we may have been
+# put in its queue between the two, which is one round, and it may have to be woken.
+_ROUNDS = 3
+
+
+def _after(
+    rounds: int, loop: asyncio.AbstractEventLoop, caught_up: threading.Event
+) -> None:
+    """Tell, when the loop has had so many rounds."""
+    if rounds:
+        loop.call_soon(_after, rounds - 1, loop, caught_up)
+    else:
+        caught_up.set()
 
 
 class ServerThread:
@@ -56,9 +69,8 @@ class ServerThread:
         """The journal; an answer whose end a client has seen is in it."""
         loop, caught_up = self._loop, threading.Event()
         if loop is not None:
-            # The last bytes and the record of an answer are of one round of the loop.
             with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                loop.call_soon_threadsafe(caught_up.set)
+                loop.call_soon_threadsafe(_after, _ROUNDS, loop, caught_up)
                 while self._thread.is_alive() and not caught_up.wait(_GLANCE):
                     pass
         return self._journal

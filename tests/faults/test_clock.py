@@ -6,8 +6,11 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -190,6 +193,43 @@ def test_a_thread_can_run_work_in_the_loop() -> None:
         return await asyncio.to_thread(work)
 
     assert run_virtual(main()) == pytest.approx(0.01)
+
+
+async def by_anyio() -> None:
+    await anyio.to_thread.run_sync(time.sleep, 0.02)
+
+
+async def by_its_own_limiter() -> None:
+    limiter = anyio.CapacityLimiter(1)
+    await anyio.to_thread.run_sync(time.sleep, 0.02, limiter=limiter)
+
+
+async def by_a_process() -> None:
+    process = await asyncio.create_subprocess_exec("sleep", "0.02")
+    assert await process.wait() == 0
+
+
+async def by_a_shell() -> None:
+    process = await asyncio.create_subprocess_shell("sleep 0.02; exit 3")
+    assert await process.wait() == 3
+
+
+@pytest.mark.parametrize(
+    "work", [by_anyio, by_its_own_limiter, by_a_process, by_a_shell]
+)
+def test_threads_of_anyio_and_processes_are_waited_for_and_then_time_jumps(
+    work: Callable[[], Coroutine[Any, Any, None]],
+) -> None:
+    async def main() -> float:
+        await work()
+        async with asyncio.timeout(30):
+            await work()
+        assert now() < 30
+        before = now()
+        await asyncio.sleep(100_000)
+        return now() - before
+
+    assert run_virtual(main()) == pytest.approx(100_000, abs=1e-3)
 
 
 def test_a_host_name_is_looked_up() -> None:

@@ -60,6 +60,20 @@ def test_two_servers_and_a_failure(fault_server):
     with anthropic.Anthropic(api_key="k", base_url=one.url) as client:
         client.messages.create(**ASKED)
     assert False, "to see the journal"
+
+
+def test_a_server_that_fails_at_its_end(fault_server):
+    one, two = fault_server([say("one")]), fault_server([say("two")])
+
+    def told():
+        type(one).stop(one)
+        print("the other one is stopped")
+
+    def broken():
+        type(two).stop(two)
+        raise RuntimeError("broken")
+
+    one.stop, two.stop = told, broken
 """
 
 
@@ -84,7 +98,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_both_fixtures_serve_the_tests_of_others(run: str) -> None:
-    assert "3 passed" in run
+    assert "4 passed" in run
     assert re.search(r"1 failed", run)
 
 
@@ -93,6 +107,13 @@ def test_a_failed_test_shows_what_the_server_saw(run: str) -> None:
 
     assert "200 text; end_turn" in report
     assert "run main: 1 request" in report
+    assert "good order" not in report.partition("run main")[0]
+
+
+def test_a_server_that_fails_at_its_end_keeps_no_other_from_ending(run: str) -> None:
+    assert "1 error" in run
+    assert "RuntimeError: broken" in run
+    assert "the other one is stopped" in run
 
 
 def test_the_plugin_costs_a_run_nothing_but_itself() -> None:

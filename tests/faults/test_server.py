@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import socket
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -552,6 +554,30 @@ def test_what_ended_a_server_in_a_thread_is_told_by_stop() -> None:
     with pytest.raises(FileProblem):
         server.stop()
     server.stop()
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Let threads interrupt each other as often as can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_an_answer_whose_end_a_client_has_seen_is_in_the_journal() -> None:
+    with ServerThread(Schedule((say("x", times=None),))) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as line:
+            for number in range(1, 301):
+                line.sendall(good())
+                told = b""
+                while not told.endswith(b"}}"):
+                    told += line.recv(65_536)
+                last = server.journal.records[-1]
+                assert isinstance(last, Answered)
+                assert last.n == number
 
 
 # -- room ------------------------------------------------------------------------------
