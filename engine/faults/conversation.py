@@ -248,6 +248,7 @@ class _Stage:
         self._opened = opened
         self._bodiless = opened.method == "HEAD"
         self._chunks = False
+        self._declared = math.inf
 
     async def play(self, acts: Iterable[Act]) -> Left:
         """Perform acts; return how the client left."""
@@ -291,6 +292,7 @@ class _Stage:
         return True
 
     def _head(self, head: Head) -> bytes:
+        self._declared = math.inf if head.length is None else head.length
         self._chunks = head.length is None and self._opened.chunks
         # An answer without any framing ends where the connection ends.
         self.keeps = self.keeps and (self._chunks or head.length is not None)
@@ -303,7 +305,8 @@ class _Stage:
             return True
         pieces = chunk(data) if self._chunks else (data,)
         for piece in pieces:
-            if not await self._line.send(piece):
+            # A client that has all that was declared may go: more is not for it.
+            if not await self._line.send(piece) and self.sent < self._declared:
                 return False
         self.sent += len(data)
         return True

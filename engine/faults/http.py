@@ -5,7 +5,6 @@ what a well-kept library is for. Responses are written here, because a fault bre
 their framing on purpose, which h11 rightly refuses to do. No sockets, no clock.
 """
 
-import http
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ import attrs
 import h11
 
 from unspiral.engine.faults.acts import Head
+from unspiral.engine.faults.phrase import phrase
 
 __all__ = [
     "CONTINUE",
@@ -199,11 +199,7 @@ def head_bytes(head: Head, *, chunks: bool, keeps: bool) -> bytes:
         chunks: whether a body without a declared length is sent in chunks.
         keeps: whether the connection is kept.
     """
-    try:
-        phrase = http.HTTPStatus(head.status).phrase
-    except ValueError:  # 529 is the API's own
-        phrase = "Overloaded" if head.status == _OVERLOADED else "Unknown"
-    lines = [f"HTTP/1.1 {head.status} {phrase}"]
+    lines = [f"HTTP/1.1 {head.status} {phrase(head.status)}"]
     lines += [f"{name}: {value}" for name, value in head.headers]
     if head.length is not None:
         lines.append(f"content-length: {head.length}")
@@ -212,9 +208,6 @@ def head_bytes(head: Head, *, chunks: bool, keeps: bool) -> bytes:
     if not keeps:
         lines.append("connection: close")
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-_OVERLOADED = 529
 
 
 _SMALL = 64 * 1024  # bytes of a chunk that may well be copied

@@ -29,6 +29,7 @@ from unspiral.engine.faults.acts import (
     Wait,
 )
 from unspiral.engine.faults.journal import Left, MemoryJournal
+from unspiral.engine.faults.phrase import phrase
 from unspiral.engine.faults.player import Performance, Player
 from unspiral.engine.faults.request import MAIN, MAX_BODY, Incoming
 from unspiral.engine.faults.schedule import Schedule
@@ -81,9 +82,17 @@ class FaultTransport(httpx2.AsyncBaseTransport):
         now = self.now
         if self.player.closed_for(now, self._run):
             raise httpx2.ConnectError("All connection attempts failed")
-        stream = _Stream(self, self.player.receive(incoming, now), _patience(request))
+        performance = self.player.receive(incoming, now)
+        bodiless = request.method == "HEAD"
+        stream = _Stream(self, performance, _patience(request), bodiless=bodiless)
         head = await stream.begin()
-        return httpx2.Response(head.status, headers=_headers(head), stream=stream)
+        closes = "close" in incoming.headers.get("connection", "").lower()
+        return httpx2.Response(
+            head.status,
+            headers=_headers(head, closes=closes),
+            stream=stream,
+            extensions={"reason_phrase": phrase(head.status).encode("ascii")},
+        )
 
     def finish(self, performance: Performance, sent: int, left: Left) -> None:
         """Note how an answer ended; only the first word counts.
@@ -119,11 +128,17 @@ class _Stream(httpx2.AsyncByteStream):
         transport: FaultTransport,
         performance: Performance,
         patience: float,
+        *,
+        bodiless: bool = False,
     ) -> None:
         self._transport = transport
         self._performance = performance
         self._patience = patience
-        self._acts = _timed(performance.answer.acts)
+        acts = performance.answer.acts
+        self._bodiless = bodiless
+        self._acts = _timed(
+            act for act in acts if not (bodiless and isinstance(act, Body))
+        )
         self._due = asyncio.get_running_loop().time()
         self._length: int | None = None
         self._sent = 0
@@ -137,7 +152,7 @@ class _Stream(httpx2.AsyncByteStream):
                 if delay:
                     await self._wait(delay)
                 if isinstance(act, Head):
-                    self._length = act.length
+                    self._length = 0 if self._bodiless else act.length
                     return act
                 noise += act.data if isinstance(act, Garbage) else b""
                 if problem := nonsense(noise):
@@ -291,13 +306,14 @@ def _patience(request: httpx2.Request) -> float:
     return math.inf if read is None else read
 
 
-def _headers(head: Head) -> list[tuple[str, str]]:
+def _headers(head: Head, *, closes: bool) -> list[tuple[str, str]]:
     framing = (
         ("transfer-encoding", "chunked")
         if head.length is None
         else ("content-length", str(head.length))
     )
-    return [*head.headers, framing]
+    ending = [("connection", "close")] if closes else []
+    return [*head.headers, framing, *ending]
 
 
 def nonsense(data: bytes) -> str:
