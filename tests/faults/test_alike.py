@@ -55,7 +55,7 @@ async def asked(client: httpx2.AsyncClient, count: int) -> list[list[Any]]:
             args = ("POST", "/v1/messages")
             found = await seen(client, *args, headers=HEADERS, content=content)
             messages.append(found)
-    others = [
+    others: list[tuple[str, str, dict[str, str], bytes]] = [
         ("HEAD", "/v1/models", {}, b""),
         ("GET", "/v1/models", {}, b""),
         ("DELETE", "/x", {}, b""),
