@@ -29,7 +29,9 @@ def _after(
 
 
 class ServerThread:
-    """A server that runs beside the caller, to be used as a context manager::
+    """A server that runs beside the caller, to be used as a context manager.
+
+    So it is used::
 
         with ServerThread(schedule) as server:
             run_my_agent(base_url=server.url)

@@ -21,7 +21,7 @@ NUMBERS: dict[str, dict[str, float]] = {
     "slow_drip": {"seconds": 0.0005, "bytes": 50},
 }
 STEPS = tuple(
-    fail(name, times=2, **NUMBERS.get(name, {}))  # type: ignore[arg-type]
+    fail(name, times=2, **NUMBERS.get(name, {}))
     for name, fault in CATALOGUE.items()
     if not isinstance(fault.plan, Outage) and name not in ENDLESS
 )
@@ -78,14 +78,15 @@ def kept(journal: MemoryJournal) -> list[dict[str, Any]]:
 
 async def both(steps: tuple[Step, ...]) -> tuple[Any, Any, Any, Any]:
     schedule = Schedule(steps)
-    journal = MemoryJournal()
+    journal, transport = MemoryJournal(), FaultTransport(schedule)
+    server = FaultServer(schedule, journal)
+    server.player.wall = transport.player.wall = lambda: 1_800_000_000  # for one header
     async with (
-        FaultServer(schedule, journal) as server,
+        server,
         httpx2.AsyncClient(base_url=server.url) as client,
     ):
         url = server.url
         over_socket = await asked(client, len(steps))
-    transport = FaultTransport(schedule)
     async with httpx2.AsyncClient(transport=transport, base_url=url) as client:
         in_process = await asked(client, len(steps))
     return over_socket, in_process, kept(journal), kept(transport.journal)
