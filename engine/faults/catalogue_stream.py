@@ -3,7 +3,8 @@
 Each edit takes the events of a good stream and gives those that are sent.
 """
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 from unspiral.engine.faults.fault import CALL, TALK, Fault, Parameter
 from unspiral.engine.faults.plans import Edits, Number
@@ -12,6 +13,7 @@ from unspiral.engine.faults.wire import Event, as_json, error_body
 __all__ = ["STREAM"]
 
 Events = list[Event]
+Pieces = Sequence[bytes]
 Numbers = Mapping[str, Number]
 
 _STRICT = "strict reading of the stream: order, completeness, JSON"
@@ -46,19 +48,19 @@ def _nothing(events: Events, numbers: Numbers) -> Events:
     return []
 
 
-def _no_bytes(body: bytes, numbers: Numbers) -> bytes:
+def _no_bytes(body: bytes, numbers: Numbers) -> Pieces:
     del body, numbers
-    return b""
+    return ()
 
 
-def _half(body: bytes, numbers: Numbers) -> bytes:
+def _half(body: bytes, numbers: Numbers) -> Pieces:
     del numbers
-    return body[: len(body) // 2]
+    return (body[: len(body) // 2],)
 
 
-def _bad_utf8(body: bytes, numbers: Numbers) -> bytes:
+def _bad_utf8(body: bytes, numbers: Numbers) -> Pieces:
     del numbers
-    return body.replace(b"file", b"\xff\xfe", 1)
+    return (body.replace(b"file", b"\xff\xfe", 1),)
 
 
 def _unnamed(events: Events, numbers: Numbers) -> Events:
@@ -114,19 +116,28 @@ def _index(event: Event) -> object:
     return None if isinstance(event.data, bytes) else event.data["index"]
 
 
-def _huge(events: Events, numbers: Numbers) -> Events:
-    text = "x" * int(numbers["bytes"])
-    delta = {"type": "text_delta", "text": text}
-    data: dict[str, object] = {
-        "type": "content_block_delta",
-        "index": 0,
-        "delta": delta,
-    }
-    return [*events[:2], Event("content_block_delta", data), *events[2:]]
+def _huge(events: Events, numbers: Numbers) -> list[Event | bytes]:
+    return [*events[:2], _huge_event(int(numbers["bytes"])), *events[2:]]
 
 
-def _huge_body(body: bytes, numbers: Numbers) -> bytes:
-    return body.replace(b'"text":"', b'"text":"' + b"x" * int(numbers["bytes"]), 1)
+# The clients that are given it share its bytes, however slowly they read.
+@functools.lru_cache(maxsize=1)
+def _huge_event(size: int) -> bytes:
+    delta = {"type": "text_delta", "text": "x" * size}
+    data = {"type": "content_block_delta", "index": 0, "delta": delta}
+    return Event("content_block_delta", data).to_bytes()
+
+
+def _huge_body(body: bytes, numbers: Numbers) -> Pieces:
+    before, mark, after = body.partition(b'"text":"')
+    if not mark:
+        return (body,)
+    return before + mark, _huge_text(int(numbers["bytes"])), after
+
+
+@functools.lru_cache(maxsize=1)
+def _huge_text(size: int) -> bytes:
+    return b"x" * size
 
 
 def _as_given(events: Events, numbers: Numbers) -> Events:
@@ -148,9 +159,9 @@ def _start(events: Events) -> object:
 def _fault(  # noqa: PLR0913 - the columns of a table
     name: str,
     description: str,
-    stream: Callable[[Events, Numbers], Events],
+    stream: Callable[[Events, Numbers], Sequence[Event | bytes]],
     *,
-    body: Callable[[bytes, Numbers], bytes] | None = None,
+    body: Callable[[bytes, Numbers], Pieces] | None = None,
     rule: str = _STRICT,
     expect: str = _REFUSED,
     kind: str = "",

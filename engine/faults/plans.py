@@ -12,7 +12,7 @@ acts. It knows nothing of schedules and of who performs the acts.
 """
 
 import email.utils
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import attrs
@@ -89,8 +89,10 @@ def good_acts(situation: Situation) -> tuple[Act, ...]:
     return (head(situation, len(data)), Body(data), End())
 
 
-def _bodies(events: list[Event]) -> list[Body]:
-    return [Body(event.to_bytes()) for event in events]
+def _bodies(events: Sequence[Event | bytes]) -> list[Body]:
+    return [
+        Body(each if isinstance(each, bytes) else each.to_bytes()) for each in events
+    ]
 
 
 @attrs.frozen
@@ -207,16 +209,17 @@ class Edits:
     """The answer arrives whole, and is not what it should be.
 
     Attributes:
-        stream: from the events of the good answer, and the parameters, to those sent.
-        body: from the bytes of the body to those sent; None: an answer that is not
-            streamed stays good.
+        stream: from the events of the good answer, and the parameters, to those sent;
+            one may be written already, so that many answers share its bytes.
+        body: from the bytes of the body to those sent, in pieces; None: an answer that
+            is not streamed stays good.
         kind: the content type, or "" for the right one.
         declared: from the bytes sent to those that the head declares; None: what is
             right.
     """
 
-    stream: Callable[[list[Event], Mapping[str, Number]], list[Event]]
-    body: Callable[[bytes, Mapping[str, Number]], bytes] | None = None
+    stream: Callable[[list[Event], Mapping[str, Number]], Sequence[Event | bytes]]
+    body: Callable[[bytes, Mapping[str, Number]], Sequence[bytes]] | None = None
     kind: str = ""
     declared: Callable[[int], int] | None = None
 
@@ -227,8 +230,8 @@ class Edits:
             bodies = _bodies(self.stream(events, situation.numbers))
         else:
             data = as_json(message_body(situation.said))
-            edited = self.body(data, situation.numbers) if self.body else data
-            bodies = [Body(edited)]
+            edited = self.body(data, situation.numbers) if self.body else (data,)
+            bodies = [Body(piece) for piece in edited]
         size = sum(len(each.data) for each in bodies)
         length = None if situation.stream else size
         if self.declared is not None:

@@ -5,7 +5,7 @@ when, perform the acts, and report how that ended. So both answer alike, byte fo
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -114,16 +114,25 @@ class Player:
         Raises:
             FileProblem: the journal cannot be written.
         """
-        request = read_request(incoming)
-        run = self._run(request.run)
         self.requests += 1
-        asked = run.note(request, self.requests, now)
+        try:
+            request = read_request(incoming)
+            run = self._run(request.run)
+            asked = run.note(request, self.requests, now)
+        except Exception as error:  # noqa: BLE001 - one client must not end all runs
+            run = self._run(MAIN)
+            asked = Asked(self.requests, run.name, now, "unknown", size=incoming.size)
+            self._write(asked)
+            return self._perform(asked, *self._defect(error, run, now))
         self._write(asked)
         self._close_late(run, now)
         try:
             answer, why = self._answer(run, asked, request)
-        except Exception as error:  # noqa: BLE001 - one client must not end all runs
-            answer, why = self._defect(error, run, now), "a defect of this server"
+        except Exception as error:  # noqa: BLE001 - as above
+            answer, why = self._defect(error, run, now)
+        return self._perform(asked, answer, why)
+
+    def _perform(self, asked: Asked, answer: Answer, why: str) -> Performance:
         performance = Performance(asked, answer, why)
         self._open[asked.n] = performance
         return performance
@@ -188,10 +197,9 @@ class Player:
         Whether a port is closed concerns all runs, and only that of the first request
         can be known beforehand. The request is answered as the next step says.
         """
-        while (play := run.outage()) is not None:
-            run.pass_outage()
-            self._until = max(self._until, now + play.outage)
-            self._write(Outaged(now, play.outage, run.name))
+        if seconds := run.pass_outages():
+            self._until = max(self._until, now + seconds)
+            self._write(Outaged(now, seconds, run.name))
 
     def hear(self, what: str, now: float) -> None:
         """Note something that was no request.
@@ -235,11 +243,12 @@ class Player:
             return count_answer(request, request_id), ""
         return models_answer(request, request_id), ""
 
-    def _defect(self, error: Exception, run: Run, now: float) -> Answer:
+    def _defect(self, error: Exception, run: Run, now: float) -> tuple[Answer, str]:
         """Answer a request on which this program has failed; it is told, not hidden."""
         said = f"a defect of the fault server: {type(error).__name__}"
         self.hear(said, now)
-        return self._refusal(Problem(500, "api_error", said), run)
+        answer = self._refusal(Problem(500, "api_error", said), run)
+        return answer, "a defect of this server"
 
     def _refused(self, asked: Asked, request: Request) -> Problem | None:
         """Return why the API would refuse a well-formed request."""
@@ -306,12 +315,14 @@ class Player:
 def _is_whole(acts: Sequence[Act], good: Sequence[Act]) -> bool:
     """Tell whether acts give what the good ones give, at whatever pace."""
     heads = [[act for act in each if isinstance(act, Head)] for each in (acts, good)]
+    bodies = [
+        [act.data for act in each if isinstance(act, Body)] for each in (acts, good)
+    ]
     ends = isinstance(acts[-1], End) and isinstance(good[-1], End)
-    return ends and heads[0] == heads[1] and _body(acts) == _body(good)
-
-
-def _body(acts: Iterable[Act]) -> bytes:
-    return b"".join(act.data for act in acts if isinstance(act, Body))
+    sizes = [sum(map(len, each)) for each in bodies]
+    # A big body is joined only if it could be the good one.
+    alike = ends and heads[0] == heads[1] and sizes[0] == sizes[1]
+    return alike and b"".join(bodies[0]) == b"".join(bodies[1])
 
 
 def _begins(acts: Sequence[Act]) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "MAIN",
     "MAX_BODY",
     "MAX_MESSAGES",
+    "MAX_VALUES",
     "Endpoint",
     "Incoming",
     "Problem",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 MAX_MESSAGES = 100_000  #: the API takes no more in one request
+MAX_VALUES = 500_000  #: of JSON in a body: each costs memory and time, however small
 MAX_BODY = 32 * 1024 * 1024  #: bytes; the API answers 413 beyond (SPEC M)
 API_VERSIONS = ("2023-06-01", "2026-10-21")  #: of the header `anthropic-version`
 MAIN = "main"  #: the run of a request that names none
@@ -36,6 +38,7 @@ MAIN = "main"  #: the run of a request that names none
 Endpoint: TypeAlias = Literal["messages", "count_tokens", "models", "unknown"]
 
 _DEEPEST = 200  # levels: far below where Python's own recursion ends
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _RUN = re.compile(r"/runs?/([A-Za-z0-9][\w.-]{0,63})(?=/)")
 _KEY = re.compile(r"run-([A-Za-z0-9][\w.-]{0,63})")
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -210,7 +213,11 @@ def _body(
         said = "Request exceeds the maximum size"
         return {}, Problem(413, "request_too_large", said)
     try:
-        value = json.loads(incoming.body)
+        text = incoming.body.decode("utf-8-sig")
+        if _values(text) > MAX_VALUES:
+            said = f"The request body has more than {MAX_VALUES:,} values"
+            return {}, Problem(400, "invalid_request_error", said)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         said = "The request body is not valid JSON"
         return {}, Problem(400, "invalid_request_error", said)
@@ -221,6 +228,16 @@ def _body(
         said = "The request body must be a JSON object"
         return {}, Problem(400, "invalid_request_error", said)
     return cast("dict[str, object]", value), None
+
+
+def _values(text: str) -> int:
+    """Return how many values a JSON text has at most, before it is parsed.
+
+    Each is the first of a list or an object, or comes after a comma.
+    """
+    if sum(map(text.count, ",[{")) > MAX_VALUES:  # most may stand in strings
+        text = _STRING.sub("", text)
+    return 1 + sum(map(text.count, ",[{"))
 
 
 def _depth(value: object) -> int:

@@ -127,6 +127,16 @@ class Run:
         """Count one closing of the port."""
         self._advance()
 
+    def pass_outages(self) -> float:
+        """Pass all steps that close the port; return for how long they all do, or 0."""
+        seconds = 0.0
+        while (play := self.outage()) is not None:
+            times = self.schedule.steps[self.step].times or 1
+            seconds += (times - self.taken) * play.outage
+            self.step += 1
+            self.taken = 0
+        return seconds
+
     def _progress(self, request: Request, results: set[bytes], *, side: bool) -> None:
         users = self.users if side else sum(1 for _ in _words(request.messages))
         new = bool(results) or users > self.users

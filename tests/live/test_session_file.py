@@ -26,7 +26,7 @@ SECRET = "not-for-anybody-42"  # noqa: S105 - made up
 
 
 def events_of(turns: int) -> list[Event]:
-    store = MemoryStore({"workspace": "/w"})
+    store = MemoryStore({"workspace": "/w"}, now=lambda: 1_800_000_000.5)
     for _ in written(store, turns):
         pass
     return store.events()
