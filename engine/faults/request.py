@@ -38,7 +38,7 @@ MAIN = "main"  #: the run of a request that names none
 Endpoint: TypeAlias = Literal["messages", "count_tokens", "models", "unknown"]
 
 _DEEPEST = 200  # levels: far below where Python's own recursion ends
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _RUN = re.compile(r"/runs?/([A-Za-z0-9][\w.-]{0,63})(?=/)")
 _KEY = re.compile(r"run-([A-Za-z0-9][\w.-]{0,63})")
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -136,10 +136,6 @@ def read_request(incoming: Incoming) -> Request:
     path, run, beta = _target(incoming.target)
     endpoint = _endpoint(incoming.method, path)
     body, wrong = _body(incoming, endpoint)
-    listed = body.get("messages")
-    if isinstance(listed, list) and len(cast("list[object]", listed)) > MAX_MESSAGES:
-        said = f"messages: at most {MAX_MESSAGES:,} are allowed"
-        body, wrong = {}, wrong or Problem(400, "invalid_request_error", said)
     messages = tuple(_objects(body.get("messages")))
     tools = tuple(_objects(body.get("tools")))
     version = headers.get("anthropic-version", "")
@@ -212,22 +208,33 @@ def _body(
     if incoming.body is None:
         said = "Request exceeds the maximum size"
         return {}, Problem(413, "request_too_large", said)
+    value, said = _parsed(incoming.body)
+    if said:
+        return {}, Problem(400, "invalid_request_error", said)
+    return value, None
+
+
+def _parsed(body: bytes | bytearray) -> tuple[Mapping[str, object], str]:
+    """Return the object that a body holds, and what is wrong with it."""
     try:
-        text = incoming.body.decode("utf-8-sig")
+        text = body.decode("utf-8-sig")
         if _values(text) > MAX_VALUES:
-            said = f"The request body has more than {MAX_VALUES:,} values"
-            return {}, Problem(400, "invalid_request_error", said)
+            return {}, f"The request body has more than {MAX_VALUES:,} values"
         value = json.loads(text)
     except (ValueError, RecursionError):
-        said = "The request body is not valid JSON"
-        return {}, Problem(400, "invalid_request_error", said)
+        return {}, "The request body is not valid JSON"
     if _depth(value) > _DEEPEST:
-        said = f"The request body is nested more than {_DEEPEST} levels deep"
-        return {}, Problem(400, "invalid_request_error", said)
+        return {}, f"The request body is nested more than {_DEEPEST} levels deep"
     if not isinstance(value, dict):
-        said = "The request body must be a JSON object"
-        return {}, Problem(400, "invalid_request_error", said)
-    return cast("dict[str, object]", value), None
+        return {}, "The request body must be a JSON object"
+    found = cast("dict[str, object]", value)
+    messages = found.get("messages")
+    if (
+        isinstance(messages, list)
+        and len(cast("list[object]", messages)) > MAX_MESSAGES
+    ):
+        return {}, f"messages: at most {MAX_MESSAGES:,} are allowed"
+    return found, ""
 
 
 def _values(text: str) -> int:

@@ -276,22 +276,22 @@ class Rule:
         _check_times("rule", self.times)
         if self.then is not None and self.times is None:
             raise BadDeclaration("rule", "`then` never comes", "give `times`")
-        for each in (self.play, self.then or DONE):
+        for each in (self.play, self.then or self.play):
             if each.outage:
                 problem = "a closed port sees no request, so no pattern can choose it"
                 raise BadDeclaration("rule", problem, "make it a step")
-        if self.when.endpoint != "messages" and not self.play.fault:
-            problem = f"{self.when.endpoint} has answers of its own"
-            raise BadDeclaration("rule", problem, "name a fault")
-        for each in (self.play, self.then):
-            entry = None if each is None else each.entry
-            if (
-                entry is not None
-                and self.when.endpoint != "messages"
-                and entry.group not in _ANYWHERE
-            ):
-                problem = f"{entry.name} is about a message, which {self.when.endpoint}"
-                raise BadDeclaration("rule", f"{problem} does not give")
+            if self.when.endpoint != "messages":
+                _check_elsewhere(self.when.endpoint, each)
+
+
+def _check_elsewhere(endpoint: str, play: Play) -> None:
+    """Refuse an answer that only a request for a message can have."""
+    if play.entry is None:
+        problem = f"{endpoint} has answers of its own"
+        raise BadDeclaration("rule", problem, "name a fault")
+    if play.entry.group not in _ANYWHERE:
+        problem = f"{play.fault} is about a message, which {endpoint} does not give"
+        raise BadDeclaration("rule", problem)
 
 
 @attrs.frozen

@@ -53,9 +53,7 @@ class Totals:
 def is_fault(exchange: Exchange) -> bool:
     """Tell whether a request was not answered as it asked."""
     answered = exchange.answered
-    if answered is None:
-        return False
-    return not answered.good
+    return answered is not None and not answered.good
 
 
 def waits(exchanges: Iterable[Exchange]) -> dict[int, float]:
@@ -80,8 +78,8 @@ def totals(exchanges: Iterable[Exchange]) -> list[Totals]:
 
 
 def _total(name: str, run: list[Exchange]) -> Totals:
-    asked = [each.asked for each in run if each.asked.endpoint == "messages"]
     model = [each for each in run if each.asked.endpoint == "messages"]
+    asked = [each.asked for each in model]
     faults = [each for each in model if is_fault(each)]
     usages = [each.answered.usage for each in run if each.answered is not None]
     last = max(asked, key=lambda each: each.since_progress, default=None)
@@ -91,7 +89,8 @@ def _total(name: str, run: list[Exchange]) -> Totals:
     stretch = None
     if last is not None and length > 0 and last.n in numbers:
         end = numbers.index(last.n)
-        stretch = numbers[max(0, end - length + 1)], last.n
+        length = min(length, end + 1)  # a journal may say what it likes
+        stretch = numbers[end - length + 1], last.n
     return Totals(
         run=name,
         requests=len(asked),

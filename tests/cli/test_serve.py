@@ -221,6 +221,8 @@ def test_a_journal_is_not_replaced_unless_asked(serve: Serve, tmp_path: Path) ->
         (("--fault", "overloded"), "did you mean 'overloaded'?"),
         (("--fault", "overloaded:0"), "times is 0"),
         (("--fault", "overloaded:often"), "NAME:forever"),
+        (("--fault", ""), "--fault cannot be ''"),
+        (("--fault", "overloaded,"), "--fault cannot be ''"),
         (("--fault", f"overloaded:{'9' * 5_000}"), "NAME:forever"),
         (("--fault", "overloaded:forever,billing"), "never come"),
         (("--fault", "billing", "--schedule", "s.toml"), "left out"),

@@ -1,31 +1,41 @@
 """Whatever a request says, each entry of the catalogue has an answer, and soon."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unspiral.engine.faults.acts import Answer, Body
 from unspiral.engine.faults.catalogue import CATALOGUE
 from unspiral.engine.faults.example import example
 from unspiral.engine.faults.journal import Asked, MemoryJournal, Noise, Outaged
 from unspiral.engine.faults.player import Performance, Player
-from unspiral.engine.faults.request import Incoming
+from unspiral.engine.faults.request import (
+    MAX_VALUES,
+    Incoming,
+    Request,
+    read_request,
+)
+from unspiral.engine.faults.runs import Run
 from unspiral.engine.faults.schedule import Context, Schedule, fail, say
 
-LEAVES = st.sampled_from(
+LEAVES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [{"type": "string"}, {"type": "integer"}, {"enum": [1, "a"]}, {}, {"type": "array"}]
 )
-SCHEMAS = st.recursive(
+
+
+def an_object(fields: dict[str, Any], needed: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": needed}
+
+
+SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.recursive(
     LEAVES,
     lambda inner: st.builds(
-        lambda fields, needed: {
-            "type": "object",
-            "properties": fields,
-            "required": needed,
-        },
+        an_object,
         st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
         st.lists(st.sampled_from("abcd"), max_size=6),
     ),
@@ -97,8 +107,8 @@ def test_a_cut_reply_keeps_what_a_fault_is_to_break() -> None:
 
 
 def test_what_a_run_is_remembered_by_is_small() -> None:
-    journal = MemoryJournal()
-    player = Player(Schedule((say("Done.", times=None),), strict=False), journal)
+    run = Run("main", Schedule())
+    told: list[Asked] = []
     for number in range(3):
         block = {
             "type": "tool_result",
@@ -106,18 +116,17 @@ def test_what_a_run_is_remembered_by_is_small() -> None:
             "content": "x",
         }
         body = asked(messages=[{"role": "user", "content": [block]}])
-        player.receive(incoming(body), 0.0)
-    (run,) = player._runs.values()  # noqa: SLF001 - what it holds is the matter
-    assert sum(map(len, run.results)) < 1_000
-    told = [each for each in journal.records if isinstance(each, Asked)]
+        told.append(run.note(read_request(incoming(body)), number, 0.0))
+
     assert [each.results for each in told] == [1, 1, 1]
+    assert sum(map(len, run.results)) < 1_000
 
 
 class Broken(Player):
     """A player with a defect."""
 
-    def _answer(self, *given: Any) -> Any:
-        raise KeyError(given)
+    def _answer(self, run: Run, asked: Asked, request: Request) -> tuple[Answer, str]:
+        raise KeyError(run, asked, request)
 
 
 def test_a_defect_is_told_and_ends_nothing() -> None:
@@ -186,6 +195,104 @@ def test_more_messages_than_the_api_takes_are_refused_before_they_are_looked_at(
 
     told = [each for each in records if isinstance(each, Asked)]
     assert told[0].messages == 0
+
+
+LISTED: Mapping[str, Callable[[list[Any]], dict[str, Any]]] = {
+    "messages": lambda values: {"messages": values},
+    "content": lambda values: {"messages": [{"role": "user", "content": values}]},
+    "tools": lambda values: {"tools": values},
+}
+
+
+@pytest.mark.parametrize("where", LISTED)
+@pytest.mark.parametrize("value", [[], {}, 1, ""])
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
+    where: str, value: object
+) -> None:
+    performance, *_ = received(
+        Schedule((say("Done.", times=None),)),
+        asked(**LISTED[where]([value] * (MAX_VALUES + 1))),
+    )
+
+    assert performance.answer.status == 400
+    assert "500,000 values" in performance.answer.detail
+
+
+@pytest.mark.parametrize("text", [",", "[", '\\",{', '",'])
+def test_what_stands_in_a_text_is_no_value(text: str) -> None:
+    said = [{"role": "user", "content": text * MAX_VALUES}]
+    schedule = Schedule((say("Done.", times=None),), context=Context(window=None))
+
+    performance, *_ = received(schedule, asked(messages=said))
+
+    assert performance.answer.status == 200
+
+
+@pytest.mark.parametrize("body", [b'"' * 10**6, b'\\"' * 10**6, b'"' + b"\\" * 10**6])
+def test_a_text_without_end_takes_linear_time(body: bytes) -> None:
+    body += b"," * MAX_VALUES + b'"\\'
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    whole = Incoming("POST", "/v1/messages", headers, body, len(body))
+
+    answer = Player(Schedule(), MemoryJournal()).receive(whole, 0.0).answer
+
+    assert answer.status == 400
+
+
+def test_a_request_that_cannot_be_read_at_all_is_told_and_ends_nothing() -> None:
+    journal = MemoryJournal()
+    player = Player(Schedule((say("Done.", times=None),)), journal)
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    no_bytes: Any = 5  # stands for a defect of the reading
+
+    unread = Incoming("POST", "/v1/messages", headers, no_bytes, 7)
+    performance = player.receive(unread, 0.0)
+    again = player.receive(incoming(asked()), 1.0)
+
+    assert performance.answer.status == 500
+    assert again.answer.status == 200
+    asked_ = [each for each in journal.records if isinstance(each, Asked)]
+    assert [(each.n, each.size > 0) for each in asked_] == [(1, True), (2, True)]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_clients_of_a_huge_event_share_its_bytes(stream: bool) -> None:
+    player = Player(Schedule((fail("huge_event", times=None),)), MemoryJournal())
+    biggest = [
+        max((act.data for act in each.answer.acts if isinstance(act, Body)), key=len)
+        for each in [
+            player.receive(incoming(asked(stream=stream)), 0.0) for _ in range(2)
+        ]
+    ]
+
+    assert len(biggest[0]) > 4_000_000
+    assert biggest[0] is biggest[1]
+
+
+def test_a_body_is_the_same_only_at_the_same_endpoint() -> None:
+    journal = MemoryJournal()
+    player = Player(Schedule((say("Done.", times=None),)), journal)
+    count = attrs.evolve(incoming(asked()), target="/v1/messages/count_tokens")
+    for each in (count, incoming(asked()), count, incoming(asked())):
+        player.receive(each, 0.0)
+
+    told = [each for each in journal.records if isinstance(each, Asked)]
+    assert [each.same_as for each in told] == [None, None, 1, 2]
+
+
+def test_closings_that_a_request_has_come_before_are_one() -> None:
+    steps = (
+        fail("connection_refused", times=10**9, seconds=2),
+        fail("connection_refused", seconds=5),
+        say("Done."),
+    )
+    journal = MemoryJournal()
+    player = Player(Schedule(steps), journal)
+
+    player.receive(incoming(asked()), 1.0)
+
+    told = [each for each in journal.records if isinstance(each, Outaged)]
+    assert [each.seconds for each in told] == [2e9 + 5]
 
 
 def test_a_request_that_comes_before_a_closed_port_is_answered_and_closes_it() -> None:

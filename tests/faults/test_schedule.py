@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from unspiral.engine.errors import BadDeclaration, UnknownName, UnspiralError
+from unspiral.engine.faults.catalogue import CATALOGUE
 from unspiral.engine.faults.reply import Reply, Text
 from unspiral.engine.faults.schedule import (
     Context,
@@ -63,6 +64,18 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Rule(Pattern("count_tokens"), Play(reply=TALK)),
         "has answers of its own",
     ),
+    "a reply that counts in the end": (
+        lambda: Rule(Pattern("count_tokens"), Play("overloaded"), 1, Play(reply=TALK)),
+        "has answers of its own",
+    ),
+    "a message that counts": (
+        lambda: Rule(Pattern("count_tokens"), Play("end_turn")),
+        "is about a message, which count_tokens does not give",
+    ),
+    "a part of a token": (
+        lambda: fail("prompt_too_long", tokens=1.5),
+        "tokens is 1.5; it must be whole",
+    ),
     "an unknown endpoint": (lambda: Pattern("message"), "known: messages"),
     "before the first": (lambda: Pattern(nth=0), "begins at 1"),
     "each none": (lambda: Pattern(every=0), "begins at 1"),
@@ -87,6 +100,20 @@ def test_what_makes_no_sense_is_refused(build: Callable[[], object], said: str) 
         build()
 
     assert said in str(caught.value)
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    numbers = fail("prompt_too_long", tokens=2e5).play.all_numbers
+
+    assert str(numbers["tokens"]) == "200000"
+
+
+def test_rates_that_sum_up_to_one_are_taken_whatever_their_rounding() -> None:
+    names = [each for each in CATALOGUE if each != "connection_refused"]
+    rates = dict(zip(names, (0.2, 0.4, 0.3, 0.1), strict=False))
+    assert sum(rates.values()) > 1  # so that adding one by one would refuse them
+
+    assert Schedule(rates=rates).rates == rates
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,29 @@ def test_broken_histories_side_requests_and_unfinished_answers_are_told() -> Non
     assert "every call has its result" not in text
 
 
+def test_a_run_without_a_request_to_the_model_has_no_verdict() -> None:
+    records: list[Record] = [
+        Began(),
+        Asked(1, "main", 0.0, "count_tokens"),
+        Answered(1, 1.0, "overloaded", status=529, good=False),
+    ]
+
+    text = drawn(records)
+
+    assert "run main: 0 requests, 0 not answered as asked" in text
+    assert "every call" not in text
+
+
+def test_a_journal_that_counts_what_is_not_there_is_drawn() -> None:
+    asked = [
+        Asked(1, "main", 0.0, "messages", side=True, since_progress=99),
+        Asked(2, "main", 0.0, "messages", since_progress=5),
+    ]
+
+    assert "nothing new" not in drawn([Began(), *asked])
+    assert "nothing new" not in drawn([Began(), asked[1]])
+
+
 def test_outages_and_noise_stand_in_their_places() -> None:
     records: list[Record] = [
         Began(),
