@@ -30,7 +30,7 @@ from unspiral.engine.live.session_events import Notes
 from unspiral.engine.live.tools.builtin import builtin_tools
 from unspiral.engine.live.tools.registry import Toolbox
 from unspiral.engine.live.tools.workspace import Workspace
-from unspiral.engine.live.waiting import Backoff
+from unspiral.engine.live.waiting import LONGEST, LONGEST_UNATTENDED, Backoff
 
 if TYPE_CHECKING:
     from unspiral.engine.live.restoring import Restored
@@ -141,7 +141,7 @@ def assemble(  # noqa: PLR0913 - each is of another kind, and named
         clock=clock,
         waits=waits,
         wall=time.time,
-        pause=Backoff(random.Random(seed).random),  # noqa: S311 - jitter, no secret
+        pause=_pause(table, seed),
     )
     settings = Settings(
         model=order.model,
@@ -152,6 +152,13 @@ def assemble(  # noqa: PLR0913 - each is of another kind, and named
         about={"cwd": workspace.root, "session": name},
     )
     return Agent(table, world, settings, abort, restored)
+
+
+def _pause(table: Table, seed: int | None) -> Backoff:
+    """Return the policy of waits: whoever runs unattended has more patience."""
+    chance = random.Random(seed).random  # noqa: S311 - jitter, no secret
+    unattended = table.limits.get("persistent") is True
+    return Backoff(chance, LONGEST_UNATTENDED if unattended else LONGEST)
 
 
 def _hook(point: HookPoint, words: tuple[str, ...], folder: str) -> Hook:
