@@ -178,9 +178,7 @@ class Table:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     available: Mapping[tuple[str, str], Node]
-    compiled: dict[str, Any] = attrs.field(
-        factory=dict[str, Any], init=False, repr=False
-    )
+    compiled: dict[str, Any] = attrs.field(factory=dict, init=False, repr=False)
 
     @property
     def initial(self) -> str:

@@ -84,6 +84,8 @@ class HookList:
         for hook in self.hooks:
             if hook.is_for(call) and all(hook.run != other.run for other in chosen):
                 chosen.append(hook)
+        if not chosen:
+            return HookWord()
         tasks = [asyncio.ensure_future(self._one(hook, call)) for hook in chosen]
         try:
             return merge(await asyncio.gather(*tasks))

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TypeAlias
 
 from unspiral.engine.core.library import Driver
-from unspiral.engine.core.step import Snapshot, Step, available_events, memory_of
+from unspiral.engine.core.step import Snapshot, Step, available_events
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import UnknownName
 from unspiral.engine.live.continues import CONTINUES, go_on, with_answer
@@ -31,7 +31,7 @@ from unspiral.engine.live.events import (
 )
 from unspiral.engine.live.message import History, settled, text_of, user_text
 from unspiral.engine.live.ports import Abort, Clock
-from unspiral.engine.live.state import Here, Performer, State, Workspace
+from unspiral.engine.live.state import Here, Memory, Performer, State, Workspace
 
 __all__ = ["ABORTED", "Facts", "Loop"]
 
@@ -136,7 +136,7 @@ class Loop:
             snapshot.phase,
             state,
             work,
-            memory_of(table, snapshot),
+            Memory(table.positions, snapshot.memory),
             table.limits,
             self._tell,
             available_events(table, snapshot),

@@ -5,6 +5,7 @@ test passes fakes. What a port answers is a fact; none of them knows the machine
 """
 
 import asyncio
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
@@ -68,11 +69,25 @@ class Abort:
 
     reason: Literal["user", "interrupt"] | None = None
     _event: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
+    _heard: dict[object, Callable[[], object]] = attrs.field(
+        factory=dict[object, "Callable[[], object]"], init=False
+    )
 
     def set(self, reason: Literal["user", "interrupt"] = "user") -> None:
         """Ask the run to stop."""
         self.reason = self.reason or reason
         self._event.set()
+        for call_soon in self._heard.values():
+            call_soon()
+
+    def hear(self, who: object, call: Callable[[], None]) -> None:
+        """Call something soon whenever somebody asks; no task has to wait for it."""
+        loop = asyncio.get_running_loop()
+        self._heard[who] = functools.partial(loop.call_soon, call)
+
+    def leave(self, who: object) -> None:
+        """Call it no more."""
+        self._heard.pop(who, None)
 
     async def wait(self) -> None:
         """Wait until somebody asks."""

@@ -142,7 +142,8 @@ class Rounds:
         """Return what the round was; a circle, if the table has an ear for it."""
         if done.fact not in {"executed", "unproductive"}:
             return done.fact
-        digest = round_digest(calls, done.results)
+        alone = len(done.digests) == 1
+        digest = done.digests[0] if alone else round_digest(calls, done.results)
         self.fuse, verdict = self.fuse.after(digest)
         circle = _CIRCLES.get(verdict, "")
         if circle in here.offered:

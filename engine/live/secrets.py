@@ -21,11 +21,10 @@ looked at.
 """
 
 import base64
-import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote, quote_plus, urlsplit
 
@@ -128,8 +127,10 @@ class Redaction:
         Raises:
             BadValue: it holds what JSON does not, or is nested too deeply.
         """
-        with _shallow():
+        try:
             return self._value(value)
+        except RecursionError:
+            raise _too_deep() from None
 
     def fields(self, value: Mapping[str, object]) -> dict[str, object]:
         """Do the same for an object.
@@ -137,8 +138,10 @@ class Redaction:
         Raises:
             BadValue: it holds what JSON does not, or is nested too deeply.
         """
-        with _shallow():
+        try:
             return self._object(value)
+        except RecursionError:
+            raise _too_deep() from None
 
     # -- texts -------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ class Redaction:
             return self.text(value)
         if value is None or isinstance(value, bool | int | float):
             return value
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | Mapping):  # nearly always the first
             return self._object(cast("Mapping[Any, object]", value))
         if isinstance(value, list | tuple):
             items = cast("Iterable[object]", value)
@@ -237,13 +240,8 @@ class Redaction:
         return f"redacted_{digest[:16]}"
 
 
-@contextlib.contextmanager
-def _shallow() -> Generator[None]:
-    try:
-        yield
-    except RecursionError:
-        what = "a value that is kept"
-        raise BadValue(what, "nested too deeply", "shallower") from None
+def _too_deep() -> BadValue:
+    return BadValue("a value that is kept", "nested too deeply", "shallower")
 
 
 def _merged(spans: list[Span]) -> Iterator[Span]:

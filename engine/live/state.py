@@ -4,7 +4,7 @@ The state is replaced whole at each continue; the workspace lives for one iterat
 counters and flags that decide are in neither: they are the memory of the table.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -14,7 +14,7 @@ from unspiral.engine.live.events import LiveEvent
 from unspiral.engine.live.message import History, Message
 from unspiral.engine.live.ports import HookWord, Outcome
 
-__all__ = ["Here", "Performer", "Round", "State", "Workspace"]
+__all__ = ["Here", "Memory", "Performer", "Round", "State", "Workspace"]
 
 
 @attrs.frozen
@@ -77,6 +77,31 @@ class Workspace:
     streams: bool = True
     word: HookWord = attrs.field(factory=HookWord)
     round: Round | None = None
+
+
+@attrs.frozen
+class Memory(Mapping[str, Value]):
+    """The memory of a table by name, as it stands in a snapshot.
+
+    Attributes:
+        places: of each name.
+        numbers: what a snapshot has at each place.
+    """
+
+    places: Mapping[str, int]
+    numbers: tuple[Value, ...]
+
+    def __getitem__(self, name: str) -> Value:
+        """Return a value."""
+        return self.numbers[self.places[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names."""
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.places)
 
 
 @attrs.frozen

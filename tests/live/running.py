@@ -160,7 +160,7 @@ class Ran:
 
 def wrong(ran: Ran) -> list[str]:
     """What no run may do, whatever the world does; empty."""
-    found = [*_ends(ran), *_steps(ran.steps, ran.agent.table)]
+    found = [*_ends(ran), *steps_wrong(ran.steps, ran.agent.table)]
     for number, ask in enumerate(ran.model.asks):
         found += [f"request {number}: {each}" for each in malformed(ask)]
     if open_calls(ran.history):
@@ -183,7 +183,9 @@ def _ends(ran: Ran) -> list[str]:
     ]
 
 
-def _steps(steps: Sequence[Step], table: Table) -> list[str]:
+def steps_wrong(
+    steps: Sequence[Step], table: Table, *, ended: bool = True
+) -> list[str]:
     """The trace is what the machine does with these events, row by row."""
     found: list[str] = []
     for number, each in enumerate(steps):
@@ -191,7 +193,7 @@ def _steps(steps: Sequence[Step], table: Table) -> list[str]:
             found.append(f"step {number} is none of the machine")
         if number and each.before != steps[number - 1].after:
             found.append(f"step {number} does not follow the one before")
-    if steps and steps[-1].after.phase not in table.terminals:
+    if ended and steps and steps[-1].after.phase not in table.terminals:
         found.append("the trace does not end in a terminal")
     return found
 

@@ -136,7 +136,8 @@ class Call:
     @property
     def real(self) -> bool:
         """Whether its result is the tool's own, of a run that went well."""
-        return self.memory.get("result") == "real"
+        at = self.table.positions.get("result")
+        return at is not None and self.driver.model.memory[at] == "real"
 
     def begin(
         self,

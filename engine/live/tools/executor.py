@@ -12,7 +12,7 @@ is for an answer that is complete.
 import asyncio
 import functools
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, runtime_checkable
 
 import attrs
 
@@ -163,10 +163,12 @@ class Executor:
         self._calls: list[Call] = []
         self._news = asyncio.Event()
         self._broken: BaseException | None = None
-        self._watcher: asyncio.Task[None] | None = None
+        self._hears = False
         tools = performer.tools
         self._known = {spec.name for spec in tools.specs}
-        self._told = tools if isinstance(tools, HasTraits) else None
+        # Asked of the name alone: a protocol that is looked at whole takes its time.
+        told = callable(getattr(tools, "traits", None))
+        self._told = cast("HasTraits", tools) if told else None
         self._stopped = False  # nothing begins any more
 
     def add(self, block: Block, problem: str = "") -> None:
@@ -181,8 +183,9 @@ class Executor:
         call = Call(block, driver)
         taken = any(other.id == call.id for other in self._calls)
         self._calls.append(call)
-        if self._watcher is None and not self._stopped:
-            self._watcher = asyncio.create_task(self._watch())
+        if not self._hears and not self._stopped:
+            self._hears = True
+            self._abort.hear(self, self._aborted)
         if call.name not in self._known:
             problem = self._performer.problem(call.name, {})
             self._state(call, "unknown", problem or "There is no such tool.")
@@ -223,10 +226,9 @@ class Executor:
         tasks = [call.task for call in self._calls if call.task is not None]
         for call in self._calls:
             call.end()
-        if self._watcher is not None:
-            self._watcher.cancel()
-            tasks.append(self._watcher)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._abort.leave(self)
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- one call ----------------------------------------------------------------------
 
@@ -307,15 +309,19 @@ class Executor:
         call.task = None
         if not task.cancelled() and task.exception() is not None:
             self._broken = self._broken or task.exception()
+        self._go_on()
+
+    def _aborted(self) -> None:
+        if not self._stopped:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Start what may start; what goes wrong is told to whoever waits."""
         try:
             self._pump()
         except BaseException as error:  # noqa: BLE001 - told to whoever waits
             self._broken = self._broken or error
             self._news.set()
-
-    async def _watch(self) -> None:
-        await self._abort.wait()
-        self._pump()
 
     def _heed_abort(self) -> None:
         if self._abort.reason is None:

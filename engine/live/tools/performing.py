@@ -6,7 +6,6 @@ Nothing that hooks, the gate or a tool do can raise out of it, but for cancellat
 
 import asyncio
 import contextlib
-import copy
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
@@ -24,6 +23,7 @@ from unspiral.engine.live.ports import (
 )
 from unspiral.engine.live.tools.calls import Call
 from unspiral.engine.live.tools.lanes import Lanes
+from unspiral.engine.live.untyped import copied
 
 __all__ = ["Done", "Performer", "owned"]
 
@@ -110,7 +110,8 @@ class Performer:
             if problem:
                 return f"Not run: a hook changed its input.\n{problem}"
         ruling = "deny" if word.blocks else word.ruling
-        given = copy.deepcopy(call.given)  # what is ruled on is what is run
+        # What is ruled on is what is run.
+        given = cast("Mapping[str, object]", copied(call.given))
         try:
             allowed, why = await self.permission.rule(call.name, given, ruling)
         except Exception as error:  # noqa: BLE001 - a gate that fails is shut
@@ -209,6 +210,8 @@ def owned(given: object) -> Mapping[str, object] | None:
     if not isinstance(given, Mapping):
         return None
     try:
-        return copy.deepcopy(dict(cast("Mapping[str, object]", given)))
+        return cast(
+            "Mapping[str, object]", copied(dict(cast("Mapping[str, object]", given)))
+        )
     except Exception:  # noqa: BLE001 - too deep, or with a will of its own
         return None

@@ -5,7 +5,6 @@ input are its arguments. Whatever goes wrong in it is a result that the model ca
 Who may call what, and when, is not decided here.
 """
 
-import copy
 import inspect
 import json
 import re
@@ -19,6 +18,7 @@ from unspiral.engine.live.ports import ToolOutcome, ToolSpec
 from unspiral.engine.live.tools.schema import Checker, fields_of, needed_of
 from unspiral.engine.live.tools.texts import bounded, sendable
 from unspiral.engine.live.tools.threads import in_thread
+from unspiral.engine.live.untyped import copied
 
 __all__ = ["MOST", "PLAIN", "Safety", "Tool", "Toolbox", "Traits", "tool"]
 
@@ -147,7 +147,7 @@ class Toolbox:
         if not callable(found.safe):
             return found.safe is True
         try:
-            return found.safe(copy.deepcopy(dict(given))) is True
+            return found.safe(_owned(given)) is True
         except Exception:  # noqa: BLE001 - not ours; in doubt it is not safe
             return False
 
@@ -165,12 +165,16 @@ class Toolbox:
         if problem:
             return ToolOutcome(problem, error=True)
         try:
-            said = await _called(self._tools[name].run, copy.deepcopy(dict(given)))
+            said = await _called(self._tools[name].run, _owned(given))
         except UnspiralError as error:
             return _failed(str(error))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool is not ours
             return _failed(f"{type(error).__name__}: {_text_of(error)}")
         return _outcome(said)
+
+
+def _owned(given: Mapping[str, object]) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", copied(dict(given)))
 
 
 async def _called(run: Function, given: Mapping[str, object]) -> object:

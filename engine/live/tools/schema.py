@@ -61,6 +61,8 @@ class Checker:
         if _deeper(given, _DEEPEST):
             return [f"Its input has more than {_DEEPEST} levels."]
         try:
+            if self._validator.is_valid(dict(given)):
+                return []
             errors = list(islice(self._validator.iter_errors(dict(given)), _MOST))
         except (ValueError, TypeError, RecursionError, OverflowError):
             return ["Its input is no JSON that can be read."]
