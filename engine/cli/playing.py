@@ -34,6 +34,7 @@ from unspiral.engine.live.ports import Abort, Clock, LoopClock, Model
 from unspiral.engine.live.secrets import Redaction
 from unspiral.engine.live.session import Session
 from unspiral.engine.live.session_events import DECISION, Notes
+from unspiral.engine.live.untyped import fields_of
 from unspiral.engine.report.live_lines import LiveLines
 from unspiral.engine.report.live_objects import event_to_plain
 
@@ -236,10 +237,9 @@ def _as_begun(order: Order, about: Mapping[str, object]) -> Order:
         raise BadValue("the workspace of the session", str(workspace), allowed)
     declared = {limit.name: limit for limit in order.machine.all_limits}
     kept = about.get("set")
-    texts = kept if isinstance(kept, Mapping) else {}
     limits = {
-        str(name): limit_from_text(declared[name], str(value))
-        for name, value in texts.items()
+        name: limit_from_text(declared[name], str(value))
+        for name, value in fields_of(kept).items()
         if name in declared
     }
     return attrs.evolve(

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -97,8 +98,9 @@ def _ordered(scenario: Scenario, order: Order, folder: Path) -> Order:
         (*scenario.rules.ask, *order.rules.ask),
         (*scenario.rules.deny, *order.rules.deny),
     )
+    budgets: dict[str, Any] = {**scenario.budgets}
     given = attrs.asdict(order.budgets)
-    told = {name: value for name, value in given.items() if value is not None}
+    budgets.update({n: value for n, value in given.items() if value is not None})
     return attrs.evolve(
         order,
         edition=scenario.edition or order.edition,
@@ -109,7 +111,7 @@ def _ordered(scenario: Scenario, order: Order, folder: Path) -> Order:
         mode=scenario.mode if order.mode == "default" else order.mode,
         rules=rules,
         hooks=(*scenario.hooks, *order.hooks),
-        budgets=Budgets(**{**scenario.budgets, **told}),
+        budgets=Budgets(**budgets),
         window=scenario.window or order.window,
     )
 

@@ -166,8 +166,7 @@ class Table:
         variables: the memory, in the order of a snapshot.
         rows: all rows.
         available: per phase and event, when the event can be answered.
-        compiled: what readers have made of this table, by their own keys; it is freed
-            with the table, whatever it refers to.
+        compiled: what readers made of this table, by their own keys; freed with it.
     """
 
     machine: Machine
@@ -178,7 +177,9 @@ class Table:
     variables: tuple[Variable, ...]
     rows: tuple[Row, ...]
     available: Mapping[tuple[str, str], Node]
-    compiled: dict[str, Any] = attrs.field(factory=dict, init=False, repr=False)
+    compiled: dict[str, Any] = attrs.field(
+        factory=dict[str, Any], init=False, repr=False
+    )
 
     @property
     def initial(self) -> str:

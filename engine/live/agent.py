@@ -148,7 +148,7 @@ class Agent:
         self.table, self.world, self.settings = table, world, settings
         self.abort = abort or Abort()
         kept = () if restored is None else restored.kept
-        ledgers = {} if restored is None else restored.ledgers
+        ledgers = dict[str, object]() if restored is None else restored.ledgers
         now = world.clock.now()
         ledger = ledgers.get("spent")
         self.purse = Purse(

@@ -36,6 +36,9 @@ from unspiral.engine.live.untyped import fields_of
 __all__ = ["Context"]
 
 
+_NOTHING = (0, dict[str, object](), frozenset[str](), Folds())
+
+
 def _nobody_knows() -> float | None:
     return None
 
@@ -78,9 +81,7 @@ class Context:
     _answers: Grown = attrs.field(factory=lambda: Grown(answers), init=False)
     _projected: Projecting = attrs.field(factory=Projecting, init=False)
     _known: History = attrs.field(default=(), init=False)
-    _kept: tuple[object, ...] = attrs.field(
-        default=(0, {}, frozenset(), Folds()), init=False
-    )
+    _kept: tuple[object, ...] = attrs.field(default=_NOTHING, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.gauge = Gauge(self.window.floor)

@@ -24,7 +24,14 @@ from unspiral.engine.live.events import (
 )
 from unspiral.engine.live.hooks import Hook, HookList
 from unspiral.engine.live.message import calls_of, text_of
-from unspiral.engine.live.ports import Ask, Delta, HookCall, HookWord, Outcome
+from unspiral.engine.live.ports import (
+    Ask,
+    Delta,
+    HookCall,
+    HookPoint,
+    HookWord,
+    Outcome,
+)
 from unspiral.engine.live.session import MemoryStore
 from unspiral.machines.agent_loop import AGENT_LOOP
 from unspiral.machines.query_loop import QUERY_LOOP
@@ -172,13 +179,13 @@ def test_a_nested_machine_that_waits_less_often_is_heard() -> None:
 # -- stops -----------------------------------------------------------------------------
 
 
-def hooked(word: HookWord, point: str = "Stop") -> HookList:
+def hooked(word: HookWord, point: HookPoint = "Stop") -> HookList:
     async def run(call_: HookCall) -> HookWord:
         heard.append(call_)
         return word
 
     heard: list[HookCall] = []
-    return HookList((Hook(run, (point,)),))  # type: ignore[arg-type]
+    return HookList((Hook(run, [point]),))
 
 
 def test_all_reasons_of_stop_hooks_reach_the_next_request() -> None:
@@ -191,7 +198,7 @@ def test_all_reasons_of_stop_hooks_reach_the_next_request() -> None:
         return HookWord(blocks=("Write a note.",) if first else ())
 
     active: list[object] = []
-    hooks = HookList((Hook(one, ("Stop",)), Hook(two, ("Stop",))))
+    hooks = HookList((Hook(one, ["Stop"]), Hook(two, ["Stop"])))
     script = Script([said("a"), said("b"), said("c")])
     ran = Bench(script, hooks=hooks).run()
 

@@ -100,7 +100,7 @@ def in_folder(folder: Path, script: Script, heard: list[str]) -> Ran:
 
     async def main() -> Ran:
         tools = builtin_tools(Workspace(folder), {"PATH": "/usr/bin"}, LoopClock())
-        hooks = HookList((Hook(stop, ("Stop",)),))
+        hooks = HookList((Hook(stop, ["Stop"]),))
         bench = Bench(script, tools=tools, hooks=hooks)
         agent = bench.agent()
         events = [each async for each in agent.run("Refactor parse_config.")]
@@ -146,7 +146,8 @@ def test_what_only_reads_runs_side_by_side_and_what_writes_runs_alone(
 
 def test_the_work_is_done_and_each_result_reaches_the_next_turn(tmp_path: Path) -> None:
     script = Script(TURNS, seconds=0.0)
-    ran = in_folder(tmp_path, script, heard := [])
+    heard: list[str] = []
+    ran = in_folder(tmp_path, script, heard)
 
     assert NEW in (tmp_path / "config.py").read_text()
     results = [e.message.content for e in ran.events if isinstance(e, ToolsRan)]

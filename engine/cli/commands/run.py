@@ -7,7 +7,7 @@ is scripted, in the process, with no key and no network.
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import attrs
 import click
@@ -174,9 +174,8 @@ def _require_no(option: str, value: object, allowed: str) -> None:
 
 
 def _hook(point: str, text: str) -> tuple[HookPoint, tuple[str, ...]]:
-    points: tuple[HookPoint, ...] = get_args(HookPoint)
-    found = next((each for each in points if each == point), None)
-    if found is None:
+    points: tuple[str, ...] = get_args(HookPoint)
+    if point not in points:
         raise BadValue("--hook", point, ", ".join(points))
     try:
         words = tuple(shlex.split(text))
@@ -184,4 +183,4 @@ def _hook(point: str, text: str) -> tuple[HookPoint, tuple[str, ...]]:
         raise BadValue("--hook", text, f"a command ({error})") from None
     if not words:
         raise BadValue("--hook", text, "a command")
-    return found, words
+    return cast("HookPoint", point), words
