@@ -1,11 +1,13 @@
 """The loop that `unspiral run` runs: the query loop with budgets and a fuse.
 
-It is derived from `query_loop`: no row of that is repeated, and none is changed. Two
+It is derived from `query_loop`: no row of that is repeated, and none is changed. Three
 kinds of facts are added. `over_budget`: nothing is left of what the user allows, which
 is looked at before every call of a model, side tasks included; the run then ends, and
 says by its terminal which budget it was. `cycled`: the last rounds of tools are one
 cycle, several times over; the context is compacted and the model warned, once, and if
-nothing but the same comes again, the run ends.
+nothing but the same comes again, the run ends. `paused`: the server has put its answer
+down, at the limit of its own tools or behind a summary of its own; it is sent back, to
+hear the rest of it, as often as a recovery is left.
 
 Where the query loop says of a compaction only what came of it, here is what it does:
 the machine `recompaction` runs these phases, so that each request is a row of its own,
@@ -24,11 +26,13 @@ from unspiral.machines.compaction import COMPACTION
 from unspiral.machines.extending import charge_rows, extend
 from unspiral.machines.notation import on, when
 from unspiral.machines.query_loop import QUERY_LOOP
+from unspiral.machines.query_loop_laws import laws_of
 from unspiral.machines.recompaction import IRREDUCIBLE, OVER, RECOMPACTION, UNSENT
 
 __all__ = ["AGENT_LOOP"]
 
 _GATE = "recovery_spent < recovery_budget"
+_CHARGE = "recovery_spent += 1"
 
 _ATTEMPT = extend(
     charge_rows(API_ATTEMPT, "request", free=[OVER]),
@@ -115,14 +119,34 @@ _ROWS = (
     _broken("compacted_no_gain", "It is warned all the same."),
     _broken("failed", "The history is as it was, but for the warning."),
     on("break_cycle", "aborted", "aborted_tools"),
+
+    # ---- the server has paused its answer: send it back, to hear the rest of it
+    on("read_reply", "paused", "shape", _GATE, f"last = 'server_pause'; {_CHARGE}",
+       "server_pause", name="resume_paused", layer="output",
+       doc="Nothing is reset: it is one answer, in parts."),
+    on("read_reply", "paused", "recovery_exhausted", "otherwise",
+       name="paused_for_good"),
 )
 # fmt: on
+
+_TERMINALS = (
+    Terminal("max_model_calls", "limit", doc="No call of a model is left."),
+    Terminal("max_tool_calls", "limit", doc="No call of a tool is left."),
+    Terminal("max_tokens_spent", "limit", doc="No token is left to spend."),
+    Terminal("max_cost", "limit", doc="No money is left to spend."),
+    Terminal("max_time", "limit", doc="No time is left."),
+    Terminal("stuck_loop", "limit", doc="Rounds of tools turn in a circle."),
+)
+_ENDS = tuple(each.name for each in (*QUERY_LOOP.terminals, *_TERMINALS))
+_CONTINUES = dict.fromkeys(
+    (*QUERY_LOOP.reasons, *(row.reason for row in _ROWS if row.reason))
+)
 
 AGENT_LOOP = extend(
     QUERY_LOOP,
     "agent_loop",
     _ROWS,
-    doc="The query loop with budgets for what a run spends, and a fuse for circles.",
+    doc="The query loop with budgets, a fuse for circles, and pauses of the server.",
     source="spec A-G; budgets: law 76; fuse: law 79",
     phases=(
         attrs.evolve(QUERY_LOOP.phase("autocompact"), runs=_COMPACTION),
@@ -144,14 +168,7 @@ AGENT_LOOP = extend(
             source="law 79",
         ),
     ),
-    terminals=(
-        Terminal("max_model_calls", "limit", doc="No call of a model is left."),
-        Terminal("max_tool_calls", "limit", doc="No call of a tool is left."),
-        Terminal("max_tokens_spent", "limit", doc="No token is left to spend."),
-        Terminal("max_cost", "limit", doc="No money is left to spend."),
-        Terminal("max_time", "limit", doc="No time is left."),
-        Terminal("stuck_loop", "limit", doc="Rounds of tools turn in a circle."),
-    ),
+    terminals=_TERMINALS,
     assumptions=ASSUMPTIONS,
-    laws=LAWS,
+    laws=(*LAWS, *laws_of(_ENDS, tuple(_CONTINUES))),
 )

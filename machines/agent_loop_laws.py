@@ -1,13 +1,12 @@
 """What the agent loop keeps beyond the query loop: laws of budgets and of the fuse.
 
-The first two are laws of the query loop that now speak of more ends and more calls.
+The first is a law of the query loop that now speaks of more calls.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from unspiral.engine.core.declare import Assumption, Law, Scope
-from unspiral.machines.query_loop import QUERY_LOOP
 
 __all__ = ["ASSUMPTIONS", "BUDGET_ENDS", "LAWS"]
 
@@ -22,7 +21,6 @@ BUDGET_ENDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_ENDS = (*(end.name for end in QUERY_LOOP.terminals), *BUDGET_ENDS.values())
 _CALLS = (
     "call_model.request",
     "autocompact.summarise",
@@ -33,14 +31,6 @@ _BEGINNINGS = ("compact_reactively.pre_compact", "break_cycle.pre_compact")
 _SPENT = "event == 'over_budget'"
 
 _WIDER = (
-    Law(
-        "one_end",
-        "bounded",
-        what=f"target in {(*_ENDS, 'stuck_loop')}",
-        at_most="1",
-        doc="A run ends once.",
-        source="law 10",
-    ),
     Law(
         "no_request_after_abort",
         "absence",
@@ -153,7 +143,27 @@ _FUSE = (
     ),
 )
 
-LAWS = (*_WIDER, *_BUDGETS, *_FUSE)
+_PAUSES = (
+    Law(
+        "a_pause_is_paid",
+        "absence",
+        what="reason == 'server_pause' and "
+        "(progress or after.recovery_spent != recovery_spent + 1)",
+        doc="That an answer goes on is no progress, and charged like any recovery.",
+        source="guard G02",
+    ),
+    Law(
+        "a_pause_resets_nothing",
+        "absence",
+        what="reason == 'server_pause' and "
+        "(after.output_recoveries != output_recoveries or "
+        "after.stop_blocks != stop_blocks or after.reactive_tried != reactive_tried)",
+        doc="No other recovery is free again because the server has paused.",
+        source="guard G10",
+    ),
+)
+
+LAWS = (*_WIDER, *_BUDGETS, *_FUSE, *_PAUSES)
 
 ASSUMPTIONS = (
     Assumption(
@@ -164,5 +174,13 @@ ASSUMPTIONS = (
         doc="Between two circles there is a round of tools that counts as progress. "
         "So it is wherever progress is not measured: a circle is several rounds.",
         source="law 79",
+    ),
+    Assumption(
+        "pauses_take_rounds",
+        phase="read_reply",
+        event="paused",
+        at_most="1",
+        doc="A server pauses once between two rounds of tools that count as progress.",
+        source="spec M: a paused answer is sent again",
     ),
 )

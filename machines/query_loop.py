@@ -22,7 +22,7 @@ from unspiral.engine.core.declare import (
 from unspiral.machines.api_attempt import API_ATTEMPT
 from unspiral.machines.compaction import COMPACTION
 from unspiral.machines.notation import on, when
-from unspiral.machines.query_loop_laws import LAWS
+from unspiral.machines.query_loop_laws import LAWS, laws_of
 from unspiral.machines.query_loop_limits import ASSUMPTIONS, EDITIONS, LIMITS
 from unspiral.machines.shaping import SHAPING
 from unspiral.machines.token_budget import TOKEN_BUDGET
@@ -340,6 +340,8 @@ _MEMORY = (
     ),
 )
 
+_CONTINUES = tuple(dict.fromkeys(row.reason for row in _ROWS if row.reason))
+
 QUERY_LOOP = Machine(
     name="query_loop",
     doc="The loop of an agent that answers with the help of tools.",
@@ -350,6 +352,6 @@ QUERY_LOOP = Machine(
     memory=_MEMORY,
     limits=LIMITS,
     assumptions=ASSUMPTIONS,
-    laws=LAWS,
+    laws=(*LAWS, *laws_of(tuple(end.name for end in _TERMINALS), _CONTINUES)),
     editions=EDITIONS,
 )

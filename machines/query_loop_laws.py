@@ -6,36 +6,9 @@ edition only says so; the check tells which editions refute it.
 
 from unspiral.engine.core.declare import Law, Scope
 
-__all__ = ["LAWS"]
+__all__ = ["LAWS", "laws_of"]
 
-_CONTINUES = (
-    "collapse_drain_retry",
-    "reactive_compact_retry",
-    "max_output_tokens_escalate",
-    "max_output_tokens_recovery",
-    "stop_hook_blocking",
-    "token_budget_continuation",
-    "next_turn",
-)
-_RECOVERY = f"reason in {_CONTINUES[:-1]} or reason == 'next_turn' and not progress"
 _RENEWS = "reason in ('next_turn', 'token_budget_continuation')"
-_ENDS = (
-    "completed",
-    "blocking_limit",
-    "prompt_too_long",
-    "image_error",
-    "model_error",
-    "aborted_streaming",
-    "aborted_tools",
-    "hook_stopped",
-    "stop_hook_prevented",
-    "max_turns",
-    "rapid_refill_breaker",
-    "api_error",
-    "stop_hook_cap",
-    "recovery_exhausted",
-    "no_progress",
-)
 
 
 def _never(name: str, what: str, doc: str, source: str) -> Law:
@@ -43,14 +16,6 @@ def _never(name: str, what: str, doc: str, source: str) -> Law:
 
 
 _TERMINATION = (
-    Law(
-        "one_end",
-        "bounded",
-        what=f"target in {_ENDS}",
-        at_most="1",
-        doc="A run ends once.",
-        source="law 10",
-    ),
     _never(
         "ends_have_their_causes",
         "target == 'prompt_too_long' and reply != 'prompt_too_long' or "
@@ -124,18 +89,6 @@ _STATE = (
         "reason == 'next_turn' and after.turn != turn + 1",
         "And each of them once.",
         "law 18",
-    ),
-    _never(
-        "last_is_the_reason",
-        " or ".join(f"reason == '{r}' and after.last != '{r}'" for r in _CONTINUES),
-        "What the next iteration reads as last is the reason of this continue.",
-        "law 19",
-    ),
-    _never(
-        "last_changes_only_by_continues",
-        f"after.last != last and reason not in {_CONTINUES}",
-        "Retries and the switch of model leave it alone.",
-        "laws 19, 68",
     ),
     _never(
         "recoveries_rise_only_by_recovery",
@@ -368,16 +321,48 @@ _BUDGETS = (
         "where other recoveries reset the count.",
         source="law 41",
     ),
-    Law(
-        "recoveries_are_paid",
-        "bounded",
-        what=_RECOVERY,
-        at_most="recovery_budget",
-        scope=Scope("between", end="progress"),
-        doc="Between two progress events there are at most recovery_budget "
-        "recoveries, of all kinds together.",
-        source="guards G01, G02",
-    ),
 )
 
 LAWS = (*_TERMINATION, *_STATE, *_EPISODES, *_COMPACTION, *_REQUESTS, *_BUDGETS)
+
+
+def laws_of(ends: tuple[str, ...], continues: tuple[str, ...]) -> tuple[Law, ...]:
+    """Return the laws of all ends and all reasons to go on that a loop has.
+
+    Args:
+        ends: the names of its terminals.
+        continues: its reasons; all but `next_turn` are recoveries.
+    """
+    recoveries = tuple(each for each in continues if each != "next_turn")
+    return (
+        Law(
+            "one_end",
+            "bounded",
+            what=f"target in {ends}",
+            at_most="1",
+            doc="A run ends once.",
+            source="law 10",
+        ),
+        _never(
+            "last_is_the_reason",
+            " or ".join(f"reason == '{r}' and after.last != '{r}'" for r in continues),
+            "What the next iteration reads as last is the reason of this continue.",
+            "law 19",
+        ),
+        _never(
+            "last_changes_only_by_continues",
+            f"after.last != last and reason not in {continues}",
+            "Retries and the switch of model leave it alone.",
+            "laws 19, 68",
+        ),
+        Law(
+            "recoveries_are_paid",
+            "bounded",
+            what=f"reason in {recoveries} or reason == 'next_turn' and not progress",
+            at_most="recovery_budget",
+            scope=Scope("between", end="progress"),
+            doc="Between two progress events there are at most recovery_budget "
+            "recoveries, of all kinds together.",
+            source="guards G01, G02",
+        ),
+    )

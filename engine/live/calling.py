@@ -24,12 +24,15 @@ from unspiral.engine.live.waiting import pieces
 __all__ = ["Caller", "read_reply"]
 
 _WINDOW = "model_context_window_exceeded"
-#: stop reasons of an answer that is not at its end, by the words of the API
-_UNFINISHED = frozenset({"max_tokens", _WINDOW, "pause_turn", "compaction"})
+#: stop reasons of an answer that is not at its end, by the words of the API: it was
+#: cut off, or the server has put it down until the rest of it is asked for
+_PAUSED = frozenset({"pause_turn", "compaction"})
+_UNFINISHED = frozenset({"max_tokens", _WINDOW}) | _PAUSED
 #: those of an answer that is
 _FINISHED = frozenset({"", "end_turn", "tool_use", "stop_sequence"})
 _WINDOW_FULL = "The answer was cut off at the end of the context window."
 _CUT_OFF = "The answer was cut off before its end ({})."
+_PAUSED_FOR_GOOD = "The server has paused its answer too often ({})."
 _LONGEST = 60  # characters of a stop reason that are told
 
 
@@ -160,6 +163,9 @@ def read_reply(here: Here) -> str:
         here.tell(Warned(_remark(stop, outcome.text)))
     if calls_of(answer) and not (cut and outcome.bad_calls):
         return "tool_use"
+    if stop in _PAUSED and "paused" in here.offered:
+        here.work.withheld = _PAUSED_FOR_GOOD.format(stop)
+        return "paused"
     if cut:
         here.work.withheld = _CUT_OFF.format(stop)
         return "truncated_tool_use" if calls_of(answer) else "truncated"

@@ -52,6 +52,10 @@ def _blocked(work: Workspace) -> History:
     return (*settled(with_answer(work), _CUT), *_notes(*reasons))
 
 
+def _same_answer(work: Workspace) -> History:
+    return settled(with_answer(work), _CUT)
+
+
 def _nudge(work: Workspace) -> History:
     return (*settled(with_answer(work), _CUT), *_notes(_NUDGE))
 
@@ -66,6 +70,7 @@ CONTINUES: Mapping[str, Callable[[Workspace], History]] = MappingProxyType(
         "max_output_tokens_recovery": _resume,
         "stop_hook_blocking": _blocked,
         "token_budget_continuation": _nudge,
+        "server_pause": _same_answer,
     }
 )
 

@@ -134,12 +134,15 @@ def settled(history: History, text: str) -> History:
 def groups(history: Sequence[Message]) -> list[list[Message]]:
     """Cut a history into rounds that can be dropped whole: no pair is ever split.
 
-    A round begins with an answer that follows no open call, or with a prompt.
+    A round begins with a prompt, or with an answer that follows no open call and is not
+    the rest of one that the server had paused.
     """
     rounds: list[list[Message]] = []
     for message in history:
         whole = not rounds or not open_calls(rounds[-1])
-        if whole and (message.role == "assistant" or message.kind == "prompt"):
+        rest = bool(rounds) and message.role == rounds[-1][-1].role == "assistant"
+        begins = message.role == "assistant" or message.kind == "prompt"
+        if whole and begins and not rest:
             rounds.append([message])
         elif rounds:
             rounds[-1].append(message)

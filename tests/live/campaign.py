@@ -67,6 +67,7 @@ CLASSES: Mapping[str, str] = {
     "tool_use": "unknown_event",
     "tool_use, refused": "malformed_tool_json",
     "answer": "end_turn",
+    "paused": "pause_turn",
     "truncated": "max_tokens_in_text",
     "truncated_tool_use": "max_tokens_in_tool_json",
     "empty": "empty_answer",

@@ -242,13 +242,25 @@ def test_a_window_that_is_full_is_no_matter_of_the_output_limit() -> None:
     ]
 
 
-@pytest.mark.xfail(reason="the machine has no fact for it, and takes it as cut off")
 @pytest.mark.parametrize("name", ["pause_turn", "server_compaction"])
 def test_what_the_server_has_paused_is_sent_back_as_it_is(name: str) -> None:
     played = alone(name, 2, stream=True)
     reply = CATALOGUE[name].reply.blocks[0]
 
     assert sent_after(played, 2)[-1].content[0]["type"] == type(reply).__name__.lower()
+
+
+def test_a_server_that_pauses_for_ever_is_asked_as_often_as_a_recovery_is_left() -> (
+    None
+):
+    played = endless("pause_turn", stream=True)
+
+    assert played.ran.end == "recovery_exhausted"
+    assert played.ran.shown == [
+        "The server has paused its answer too often (pause_turn)."
+    ]
+    assert set(played.ran.reasons[1:]) == {"server_pause"}
+    assert played.exchanges[3].asked.shape == "u:t a:tu u:r a:tt"
 
 
 # -- that all this can fail ------------------------------------------------------------

@@ -160,6 +160,7 @@ def test_an_answer_without_an_id_is_known_by_what_it_says() -> None:
     view = (
         user_text("go"),
         answer("x" * 4_000),
+        user_text("more", "note"),
         answer("y" * 4_000),
         *turn(1),
         *turn(2),
@@ -265,3 +266,10 @@ def test_a_fold_whose_rounds_are_gone_shows_nothing() -> None:
 
     assert project(view, Folds((Fold(("gone",), "[...]"),))) is view
     assert len(groups(view)) == 4
+
+
+def test_the_rest_of_an_answer_that_was_paused_is_of_the_same_round() -> None:
+    first, rest = answer(id_="a1"), answer(id_="a2")
+    view = (user_text("Look."), first, rest, answer(id_="a3"), user_text("Go on."))
+
+    assert [len(each) for each in groups(view)] == [1, 3, 1]
