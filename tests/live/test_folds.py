@@ -169,7 +169,7 @@ def test_an_answer_without_an_id_is_known_by_what_it_says() -> None:
     _, folds, count = drain(view, Folds(), SMALL)
 
     assert count == 1
-    assert len(project(view, folds)) == 6
+    assert len(project(view, folds)) == 7
 
 
 @pytest.mark.parametrize("wrong", [{"keep": 0}, {"rounds": 0}])
