@@ -28,6 +28,7 @@ from unspiral.engine.live.rules import Rules
 from unspiral.engine.live.ruling import Mode
 from unspiral.engine.live.session_events import Notes
 from unspiral.engine.live.tools.builtin import builtin_tools
+from unspiral.engine.live.tools.executor import Bounds
 from unspiral.engine.live.tools.registry import Toolbox
 from unspiral.engine.live.tools.workspace import Workspace
 from unspiral.engine.live.waiting import LONGEST, LONGEST_UNATTENDED, Backoff
@@ -61,6 +62,8 @@ class Order:
         hooks: points with commands.
         budgets: what may be spent.
         window: tokens of the model's window.
+        early: whether safe calls begin while their answer is still streamed.
+        server_context: whether the server may clear old results of tools by itself.
     """
 
     machine: Machine
@@ -74,6 +77,8 @@ class Order:
     hooks: tuple[tuple[HookPoint, tuple[str, ...]], ...] = ()
     budgets: Budgets = attrs.field(factory=Budgets)
     window: int = 200_000
+    early: bool = False
+    server_context: bool = False
 
 
 #: what the loop of a command is unless it is told otherwise
@@ -149,6 +154,7 @@ def assemble(  # noqa: PLR0913 - each is of another kind, and named
         system=SYSTEM,
         window=Window.scaled(order.window),
         budgets=order.budgets,
+        rounds=Bounds(early=order.early),
         about={"cwd": workspace.root, "session": name},
     )
     return Agent(table, world, settings, abort, restored)

@@ -94,7 +94,7 @@ def start(order: Order, task: str, showing: Showing) -> int:
     Raises:
         UnspiralError: there is no credential, or anything else is not as it must be.
     """
-    model = make_model()  # without a key there is no session
+    model = _model(order)  # without a key there is no session
     begun = begin(order, task, "", showing.sessions)
     with begun.session:
         return asyncio.run(_real(model, begun, task, showing))
@@ -118,7 +118,11 @@ def go_on(order: Order, name: str, task: str | None, showing: Showing) -> int:
         restored = begun.restored
         if task is None and (restored is None or restored.machine is None):
             raise BadValue("TASK", "", "what is to be done: the last run has ended")
-        return asyncio.run(_real(make_model(), begun, task, showing))
+        return asyncio.run(_real(_model(order), begun, task, showing))
+
+
+def _model(order: Order) -> AnthropicModel:
+    return make_model(server_context=order.server_context)
 
 
 async def _real(

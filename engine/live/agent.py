@@ -204,6 +204,7 @@ class Agent:
             settings.system,
             self.purse,
             settings.output_limit,
+            self._rounds.ahead if settings.rounds.early else None,
         )
         asker = self.purse.asker(world.model)
         compactor = Compactor(self.context, asker, world.hooks, names)
@@ -245,13 +246,16 @@ class Agent:
             if isinstance(each, Refused):
                 return
         shown = ""
-        async for each in self._loop.run(self.history, stands):
-            self._note(each)
-            if isinstance(each, Shown):
-                shown = each.text
-            if isinstance(each, Ended) and shown:
-                await self._stopping.failed(shown, each.terminal)
-            yield each
+        try:
+            async for each in self._loop.run(self.history, stands):
+                self._note(each)
+                if isinstance(each, Shown):
+                    shown = each.text
+                if isinstance(each, Ended) and shown:
+                    await self._stopping.failed(shown, each.terminal)
+                yield each
+        finally:
+            await self._rounds.ahead.forget()
 
     def _taken_up(self) -> list[LiveEvent]:
         """Make the history of a resumed session whole; tell what is uncertain."""

@@ -16,9 +16,18 @@ from unspiral.engine.live.message import (
     text_of,
     without_thinking,
 )
-from unspiral.engine.live.ports import Ask, Clock, Delta, Model, Outcome, ToolSpec
+from unspiral.engine.live.ports import (
+    Ask,
+    Clock,
+    Delta,
+    Model,
+    Outcome,
+    Piece,
+    ToolSpec,
+)
 from unspiral.engine.live.spending import OVER_BUDGET, Purse
 from unspiral.engine.live.state import Here
+from unspiral.engine.live.tools.ahead import Ahead
 from unspiral.engine.live.waiting import pieces
 
 __all__ = ["Caller", "read_reply"]
@@ -50,6 +59,7 @@ class Caller:
         system: the system prompt.
         purse: what may be spent.
         output_limit: the most output tokens that the user allows, or None.
+        ahead: takes calls that are complete before their answer is; None: nobody does.
         asked: requests so far.
     """
 
@@ -61,6 +71,7 @@ class Caller:
     system: str
     purse: Purse
     output_limit: int | None = None
+    ahead: Ahead | None = None
     asked: int = 0
     _ids: Ids | None = attrs.field(default=None, init=False)
     _of_fallback: set[str] = attrs.field(factory=set[str], init=False)
@@ -72,10 +83,14 @@ class Caller:
         self.asked += 1
         number, work = self.asked, here.work
 
-        def tell(delta: Delta) -> None:
-            work.said = number
-            here.tell(Said(delta.kind, delta.text, number))
+        def tell(piece: Piece) -> None:
+            if isinstance(piece, Delta):
+                work.said = number
+                here.tell(Said(piece.kind, piece.text, number))
+            elif self.ahead is not None:
+                self.ahead.add(piece.call)
 
+        await self._forget()  # an answer before this one was not run
         ask = self._ask(here)
         outcome = await self.model.attempt(ask, tell)
         self.purse.charge(ask, outcome)
@@ -88,12 +103,17 @@ class Caller:
         work.streams = work.streams and outcome.fact != "stream_died"
         work.max_tokens = outcome.room or work.max_tokens
         if outcome.message is None:
+            await self._forget()
             if work.said:
                 here.tell(Tombstone(number))
                 work.said = 0
         elif _on_fallback(here):
             self._of_fallback.add(outcome.message.id)
         return outcome.fact
+
+    async def _forget(self) -> None:
+        if self.ahead is not None:
+            await self.ahead.forget()
 
     async def backoff(self, here: Here) -> str:
         """Wait before the next attempt."""

@@ -27,7 +27,7 @@ from unspiral.engine.live.classify import (
     classify,
     of_line,
 )
-from unspiral.engine.live.ports import Ask, Clock, Delta, LoopClock, Outcome
+from unspiral.engine.live.ports import Ask, Clock, LoopClock, Outcome, Piece
 from unspiral.engine.live.reading import Reader, is_payload, read_body
 from unspiral.engine.live.secrets import Redaction
 from unspiral.engine.live.watchdog import Patience, Watchdog, guarded
@@ -58,7 +58,7 @@ _SAID: Mapping[Line, str] = {
     "strange": "The request failed unexpectedly",
 }
 
-Tell = Callable[[Delta], None]
+Tell = Callable[[Piece], None]
 
 
 @attrs.define
@@ -169,12 +169,12 @@ class AnthropicModel:
         this.connected = True
         try:
             async for event in stream:
-                delta = this.reader.feed(event)
+                piece = this.reader.feed(event)
                 if is_payload(event):
                     this.dog.feed()
                     this.dog.nearly = this.reader.complete
-                if delta is not None:
-                    _tell(tell, delta)
+                if piece is not None:
+                    _tell(tell, piece)
                 if this.reader.problem:
                     return
         finally:
@@ -273,9 +273,9 @@ def _charged(this: _Try, fact: str) -> Outcome:
     )
 
 
-def _tell(tell: Tell, delta: Delta) -> None:
+def _tell(tell: Tell, piece: Piece) -> None:
     try:
-        tell(delta)
+        tell(piece)
     except Exception as error:
         raise _TellError(f"{type(error).__name__}: {error}") from error
 

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import attrs
 
-from unspiral.engine.live.message import Message
+from unspiral.engine.live.message import Block, Message
 
 __all__ = [
     "Abort",
@@ -26,6 +26,8 @@ __all__ = [
     "Model",
     "Outcome",
     "Permission",
+    "Piece",
+    "Ready",
     "Ruling",
     "Store",
     "ToolOutcome",
@@ -138,6 +140,17 @@ class Delta:
 
 
 @attrs.frozen
+class Ready:
+    """A call that is complete, while the answer that it is of is still streamed."""
+
+    call: Block
+
+
+#: what may be told of an answer that is not complete
+Piece: TypeAlias = Delta | Ready
+
+
+@attrs.frozen
 class Outcome:
     """What came of one attempt: a fact, named as the events of a request are.
 
@@ -175,7 +188,7 @@ class Outcome:
 class Model(Protocol):
     """Whoever answers requests."""
 
-    async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
+    async def attempt(self, ask: Ask, tell: Callable[[Piece], None], /) -> Outcome:
         """Send one request once, and read its answer strictly to the end.
 
         Never raises but for cancellation: whatever goes wrong is an outcome.

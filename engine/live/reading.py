@@ -13,7 +13,7 @@ import attrs
 
 from unspiral.engine.live.blocks import CALLS, Growing, whole
 from unspiral.engine.live.message import Block, Message
-from unspiral.engine.live.ports import Delta
+from unspiral.engine.live.ports import Delta, Piece, Ready
 from unspiral.engine.live.untyped import fields_of, items_of, text_at
 
 __all__ = ["MOST", "Answer", "Charge", "Reader", "is_payload", "read_body"]
@@ -124,8 +124,8 @@ class Reader:
         """Whether the whole answer has come, and nothing is wrong with it."""
         return self._ended and not self.problem
 
-    def feed(self, event: object) -> Delta | None:
-        """Take an event, and return what it adds for a screen, if it does."""
+    def feed(self, event: object) -> Piece | None:
+        """Take an event; return the text that it adds, or the call that it ends."""
         kind = text_at(event, "type")
         if self.problem or (kind is not None and kind not in PAYLOAD):
             return None
@@ -156,7 +156,7 @@ class Reader:
 
     # -- events ------------------------------------------------------------------------
 
-    def _take(self, kind: str, event: Mapping[str, object]) -> Delta | None:
+    def _take(self, kind: str, event: Mapping[str, object]) -> Piece | None:
         match kind:
             case "message_start":
                 self._message_start(event)
@@ -165,7 +165,7 @@ class Reader:
             case "content_block_delta":
                 return self._block_delta(event)
             case "content_block_stop":
-                self._block_stop(event)
+                return self._block_stop(event)
             case "message_delta":
                 self._message_delta(event)
             case _:
@@ -210,18 +210,20 @@ class Reader:
             return None
         return _shown(growing.kind, text)
 
-    def _block_stop(self, event: Mapping[str, object]) -> None:
+    def _block_stop(self, event: Mapping[str, object]) -> Ready | None:
         growing = self._open
         if growing is None or not self._is_next(event):
             self.problem = "a block ended that was not open"
-            return
+            return None
         self._open, self._unsure = None, ""
         block, wrong = growing.finished()
         if growing.kind in CALLS:
             self._call(block, wrong, told=any(growing.pieces))
-        else:
-            self.problem = wrong
-            self._blocks.append(block)
+            sure = not (wrong or self._unsure or self.problem)
+            return Ready(block) if sure and growing.kind == "tool_use" else None
+        self.problem = wrong
+        self._blocks.append(block)
+        return None
 
     def _message_delta(self, event: Mapping[str, object]) -> None:
         if self._open is not None:

@@ -21,9 +21,17 @@ from unspiral.engine.live.message import (
 )
 from unspiral.engine.live.ports import Abort, Clock, Hooks, Permission, Tools
 from unspiral.engine.live.state import Here, Round
+from unspiral.engine.live.tools.ahead import Ahead, Hear
 from unspiral.engine.live.tools.calls import Told
-from unspiral.engine.live.tools.executor import TABLES, Bounds, ToolRound, run_calls
+from unspiral.engine.live.tools.executor import (
+    TABLES,
+    Bounds,
+    Executor,
+    ToolRound,
+    run_calls,
+)
 from unspiral.engine.live.tools.lanes import Lanes
+from unspiral.engine.live.tools.performing import Performer
 
 __all__ = ["Diary", "NoDiary", "Rounds"]
 
@@ -62,6 +70,7 @@ class Rounds:
         entered: is told how many calls a round had.
         bounds: limits of a round.
         fuse: looks for circles.
+        ahead: has the calls that began while their answer was streamed.
     """
 
     tools: Tools
@@ -78,6 +87,10 @@ class Rounds:
         init=False,
     )
     _seen: dict[str, None] = attrs.field(factory=dict[str, None], init=False)
+    ahead: Ahead = attrs.field(
+        default=attrs.Factory(lambda self: Ahead(self._executor), takes_self=True),
+        init=False,
+    )
 
     async def run_tools(self, here: Here) -> str:
         """Run every call of the answer."""
@@ -90,6 +103,10 @@ class Rounds:
         work.told = True
         self.entered(len(calls))
         by_id = {str(call.get("id")): call for call in calls}
+
+        def tell(told: object) -> None:
+            self._told(told, by_id, here)
+
         done = await run_calls(
             calls,
             work.outcome.bad_calls,
@@ -98,11 +115,12 @@ class Rounds:
             self.hooks,
             self.clock,
             self.abort,
-            lambda told: self._told(told, by_id, here),
+            tell,
             earlier=self._seen,
             tables=TABLES,
             bounds=self.bounds,
             lanes=self._lanes,
+            begun=await self.ahead.take(calls, tell),
         )
         notes = tuple(user_text(text, "note") for text in done.notes if text)
         work.round = Round(results_message(done.results), notes)
@@ -113,6 +131,17 @@ class Rounds:
             here.tell(Warned(f"A hook or tool stops the run: {done.stop}"))
         self._remember(done.digests)
         return self._fact(here, calls, done)
+
+    def _executor(self, tell: Hear) -> Executor:
+        performer = Performer(
+            self.tools,
+            self.permission,
+            self.hooks,
+            self.clock,
+            self._lanes,
+            self.bounds.grace,
+        )
+        return Executor(performer, self.abort, tell, TABLES, self.bounds)
 
     def _told(self, told: object, calls: Mapping[str, Block], here: Here) -> None:
         if not isinstance(told, Told):

@@ -36,7 +36,7 @@ from unspiral.engine.live.events import (
 )
 from unspiral.engine.live.hooks import HookList
 from unspiral.engine.live.message import History, Message, calls_of
-from unspiral.engine.live.ports import Abort, Ask, Delta, LoopClock, Outcome
+from unspiral.engine.live.ports import Abort, Ask, LoopClock, Outcome, Piece
 from unspiral.engine.live.session import MemoryStore
 from unspiral.engine.live.tools.registry import Tool, Toolbox, tool
 from unspiral.engine.live.waiting import Backoff
@@ -122,7 +122,7 @@ class Line(Script):
     client: AnthropicModel | None = None
     streams: bool = True
 
-    async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
+    async def attempt(self, ask: Ask, tell: Callable[[Piece], None], /) -> Outcome:
         assert self.client is not None
         self.asks.append(ask)
         sent = attrs.evolve(ask, stream=ask.stream and self.streams)

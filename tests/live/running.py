@@ -25,11 +25,11 @@ from unspiral.engine.live.message import History, open_calls, wire
 from unspiral.engine.live.ports import (
     Abort,
     Ask,
-    Delta,
     Hooks,
     LoopClock,
     Outcome,
     Permission,
+    Piece,
     Ruling,
 )
 from unspiral.engine.live.restoring import Restored
@@ -70,9 +70,9 @@ class Script:
     summaries: Sequence[Outcome] = (SUMMARY,)
     seconds: float = 1.0
     asks: list[Ask] = attrs.field(factory=list[Ask])
-    deltas: Sequence[Delta] = ()
+    deltas: Sequence[Piece] = ()
 
-    async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
+    async def attempt(self, ask: Ask, tell: Callable[[Piece], None], /) -> Outcome:
         earlier = sum(each.source == ask.source for each in self.asks)
         self.asks.append(ask)
         for delta in self.deltas if ask.source == "main" else ():

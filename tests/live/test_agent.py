@@ -31,6 +31,7 @@ from unspiral.engine.live.ports import (
     HookPoint,
     HookWord,
     Outcome,
+    Piece,
 )
 from unspiral.engine.live.session import MemoryStore
 from unspiral.machines.agent_loop import AGENT_LOOP
@@ -372,7 +373,7 @@ def test_the_prompt_is_kept_before_the_first_request() -> None:
     store = MemoryStore()
 
     class Watching(Script):
-        async def attempt(self, ask: Ask, tell: Callable[[Delta], None], /) -> Outcome:
+        async def attempt(self, ask: Ask, tell: Callable[[Piece], None], /) -> Outcome:
             assert text_of(store.restored().history[-1]) == "Mend the parser."
             return await super().attempt(ask, tell)
 

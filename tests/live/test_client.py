@@ -28,7 +28,7 @@ from unspiral.engine.faults.transport import FaultTransport
 from unspiral.engine.faults.wire import Said, message_events
 from unspiral.engine.live.client import AnthropicModel, make_model
 from unspiral.engine.live.message import text_of, user_text
-from unspiral.engine.live.ports import Ask, Delta, LoopClock, Outcome, ToolSpec
+from unspiral.engine.live.ports import Ask, Delta, LoopClock, Outcome, Piece, ToolSpec
 from unspiral.engine.live.watchdog import Patience
 from unspiral.machines.api_attempt import API_ATTEMPT
 
@@ -175,7 +175,7 @@ def attempt(
     transport: httpx2.AsyncBaseTransport,
     *,
     stream: bool = True,
-    tell: Callable[[Delta], None] = lambda _: None,
+    tell: Callable[[Piece], None] = lambda _: None,
     **more: Any,
 ) -> tuple[Outcome, float]:
     """Ask once in virtual time; return what came of it, and how long it took."""
@@ -250,15 +250,16 @@ def test_an_answer_is_whole_and_charged(*, stream: bool) -> None:
 
 
 def test_what_is_streamed_is_told_piece_by_piece() -> None:
-    told: list[Delta] = []
-    play("thinking", tell=told.append)
+    pieces: list[Piece] = []
+    play("thinking", tell=pieces.append)
 
+    told = [each for each in pieces if isinstance(each, Delta)]
     assert [each.kind for each in told] == ["thinking", "thinking", "text", "text"]
     assert "".join(each.text for each in told[2:]) == "The file says that all is well."
 
 
 def test_what_is_not_streamed_is_not_told() -> None:
-    told: list[Delta] = []
+    told: list[Piece] = []
     play("thinking", stream=False, tell=told.append)
 
     assert told == []
@@ -516,8 +517,8 @@ def test_events_that_are_no_objects_are_malformed() -> None:
 
 
 def test_whoever_is_told_and_fails_is_an_outcome_too() -> None:
-    def tell(delta: Delta) -> None:
-        raise BrokenPipeError(delta.text)
+    def tell(piece: Piece) -> None:
+        raise BrokenPipeError(repr(piece))
 
     outcome, _, _ = play("end_turn", tell=tell)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from unspiral.engine.faults.reply import Reply, Text, Thinking, ToolUse
 from unspiral.engine.faults.wire import Said, message_body, message_events
 from unspiral.engine.live.inputs import DEEPEST, parse_input
-from unspiral.engine.live.message import calls_of
-from unspiral.engine.live.ports import Delta
+from unspiral.engine.live.message import Block, calls_of
+from unspiral.engine.live.ports import Delta, Ready
 from unspiral.engine.live.reading import Answer, Reader, read_body
 
 Event = dict[str, Any]
@@ -29,8 +29,15 @@ def events(reply: Reply) -> list[Event]:
 
 def read(stream: Sequence[object]) -> tuple[Answer | str, list[Delta]]:
     reader = Reader()
-    deltas = [each for event in stream if (each := reader.feed(event)) is not None]
-    return reader.answer(), deltas
+    told = [reader.feed(event) for event in stream]
+    return reader.answer(), [each for each in told if isinstance(each, Delta)]
+
+
+def ready(stream: Sequence[object]) -> list[Block]:
+    """The calls that are complete before the answer is."""
+    reader = Reader()
+    told = [reader.feed(event) for event in stream]
+    return [each.call for each in told if isinstance(each, Ready)]
 
 
 def answer(stream: Sequence[object]) -> Answer:
@@ -265,6 +272,21 @@ def test_the_input_of_a_whole_body_must_be_an_object_too(given_: object) -> None
     assert isinstance(found, Answer)
     assert found.message.content[0]["input"] == {}
     assert "toolu_1" in found.bad_calls
+
+
+@given(REPLIES)
+def test_each_call_is_ready_as_soon_as_it_is_whole(reply: Reply) -> None:
+    stream = events(reply)
+
+    assert ready(stream) == list(calls_of(answer(stream).message))
+    before = [each for each in stream if each["type"] != "message_stop"]
+    assert ready(before) == ready(stream)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"path": 1} x'])
+def test_a_call_that_may_not_be_whole_is_not_ready(text: str) -> None:
+    assert ready(with_input(text)) == []
+    assert ready(CALL[:-3]) == []
 
 
 def test_of_calls_with_one_id_the_first_keeps_it_and_the_others_are_told() -> None:

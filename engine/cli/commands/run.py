@@ -97,6 +97,16 @@ def _budget_options(command: _Command) -> _Command:
     help="Run a command at a point, as `--hook Stop 'make test'`.",
 )
 @_budget_options
+@click.option(
+    "--early-tools",
+    is_flag=True,
+    help="Begin calls that only read while their answer still comes.",
+)
+@click.option(
+    "--server-context",
+    is_flag=True,
+    help="Let the server clear old results of tools.",
+)
 @click.option("--resume", default="", metavar="ID", help="Go on with a session.")
 @click.option(
     "--sessions",
@@ -158,6 +168,8 @@ def _order(given: dict[str, Any]) -> "Any":  # noqa: ANN401 - an Order, which is
         mode=given["mode"] or "default",
         rules=Rules.parse(given["allow"], given["ask"], given["deny"]),
         hooks=tuple(_hook(*each) for each in given["hooks"]),
+        early=given["early_tools"],
+        server_context=given["server_context"],
         budgets=Budgets(
             model_calls=given["max_model_calls"],
             tool_calls=given["max_tool_calls"],

@@ -5,8 +5,8 @@ that run are safe; at most `cap` run at once. What happens to a call is stated t
 machine as a fact, if the machine offers it; the rows say where that leads. Results are
 given in the order of the calls, exactly one each.
 
-Calls can be added while an answer is still streamed, and discarded with it; `run_calls`
-is for an answer that is complete.
+Calls can be added while an answer is still streamed, and discarded with it; until it is
+whole only safe ones start. `run_calls` is for an answer that is complete.
 """
 
 import asyncio
@@ -49,11 +49,14 @@ class Bounds:
         cap: calls that run at once.
         seconds: that a call may take, unless its tool says otherwise.
         grace: seconds that a tool has to end when it is told to.
+        early: whether safe calls start while the answer is still streamed. If it is
+            withdrawn then, what they did was for nothing, and may be done again.
     """
 
     cap: int = 10
     seconds: float = 600.0
     grace: float = 2.0
+    early: bool = False
 
 
 @runtime_checkable
@@ -106,6 +109,7 @@ async def run_calls(  # noqa: PLR0913, PLR0917 - each is of another kind
     tables: CallTables = TABLES,
     bounds: Bounds = Bounds(),
     lanes: Lanes | None = None,
+    begun: "Executor | None" = None,
 ) -> ToolRound:
     """Run the calls of an answer.
 
@@ -123,13 +127,14 @@ async def run_calls(  # noqa: PLR0913, PLR0917 - each is of another kind
         bounds: limits.
         lanes: of the run, so that calls of earlier rounds that could not be ended are
             known; None: of this round.
+        begun: has the first of the calls already.
     """
     performer = Performer(
         tools, permission, hooks, clock, lanes or Lanes(bounds.cap), bounds.grace
     )
-    executor = Executor(performer, abort, tell, tables, bounds)
+    executor = begun or Executor(performer, abort, tell, tables, bounds)
     try:
-        for call in calls:
+        for call in calls[len(executor.blocks) :]:
             executor.add(call, bad.get(str(call.get("id")), ""))
         return await executor.finish(earlier)
     finally:
@@ -169,7 +174,13 @@ class Executor:
         # Asked of the name alone: a protocol that is looked at whole takes its time.
         told = callable(getattr(tools, "traits", None))
         self._told = cast("HasTraits", tools) if told else None
+        self._whole = False  # the answer: until then only safe calls begin
         self._stopped = False  # nothing begins any more
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The calls that were added."""
+        return tuple(call.block for call in self._calls)
 
     def add(self, block: Block, problem: str = "") -> None:
         """Take a call; it starts as soon as it may.
@@ -198,7 +209,7 @@ class Executor:
         self._pump()
 
     async def finish(self, earlier: Container[str] = ()) -> ToolRound:
-        """Wait until every call has its result.
+        """Start what may not start before an answer is whole; wait for every result.
 
         Args:
             earlier: digests of earlier rounds.
@@ -206,6 +217,8 @@ class Executor:
         Raises:
             RunError: a fault of the machine.
         """
+        self._whole = True
+        self._pump()
         while not all(call.ended and call.task is None for call in self._calls):
             self._require_hope()
             await self._news.wait()
@@ -302,6 +315,8 @@ class Executor:
     def _may_start(self, call: Call) -> bool:
         busy = [other for other in self._calls if other.task is not None]
         if call in busy or len(busy) >= self._bounds.cap:
+            return False
+        if not (self._whole or call.safe):
             return False
         return not busy or (call.safe and all(other.safe for other in busy))
 
