@@ -18,6 +18,7 @@ from unspiral.engine.core.table import Table, compile_table
 from unspiral.engine.errors import BadValue
 from unspiral.engine.live.agent import Agent, Settings, World
 from unspiral.engine.live.budgets import Budgets
+from unspiral.engine.live.client import AnthropicModel, make_model
 from unspiral.engine.live.estimate import Window
 from unspiral.engine.live.hook_commands import CommandHook, filtered
 from unspiral.engine.live.hooks import Hook, HookList
@@ -36,7 +37,7 @@ from unspiral.engine.live.waiting import LONGEST, LONGEST_UNATTENDED, Backoff
 if TYPE_CHECKING:
     from unspiral.engine.live.restoring import Restored
 
-__all__ = ["SYSTEM", "Order", "assemble", "table_of"]
+__all__ = ["SYSTEM", "Order", "assemble", "model_of", "table_of"]
 
 SYSTEM = """\
 You are a coding agent. You work in one folder of the user's machine, with the tools \
@@ -64,6 +65,7 @@ class Order:
         window: tokens of the model's window.
         early: whether safe calls begin while their answer is still streamed.
         server_context: whether the server may clear old results of tools by itself.
+        notes: a file with the running notes of the session, or None.
     """
 
     machine: Machine
@@ -79,7 +81,10 @@ class Order:
     window: int = 200_000
     early: bool = False
     server_context: bool = False
+    notes: Path | None = None
 
+
+_LONGEST_NOTES = 200_000  # bytes: more is no summary
 
 #: what the loop of a command is unless it is told otherwise
 _DEFAULTS: Mapping[str, LimitValue] = {"token_budget_on": False}
@@ -98,6 +103,15 @@ def table_of(order: Order) -> Table:
     return compile_table(
         order.machine, order.edition or None, {**defaults, **order.limits}
     )
+
+
+def model_of(order: Order) -> AnthropicModel:
+    """Return the real model of a run.
+
+    Raises:
+        NoCredential: the SDK would send none.
+    """
+    return make_model(server_context=order.server_context)
 
 
 def assemble(  # noqa: PLR0913 - each is of another kind, and named
@@ -147,6 +161,7 @@ def assemble(  # noqa: PLR0913 - each is of another kind, and named
         waits=waits,
         wall=time.time,
         pause=_pause(table, seed),
+        notes=lambda: _noted(order.notes),
     )
     settings = Settings(
         model=order.model,
@@ -165,6 +180,18 @@ def _pause(table: Table, seed: int | None) -> Backoff:
     chance = random.Random(seed).random  # noqa: S311 - jitter, no secret
     unattended = table.limits.get("persistent") is True
     return Backoff(chance, LONGEST_UNATTENDED if unattended else LONGEST)
+
+
+def _noted(file: Path | None) -> str:
+    """Return the notes; where there are none that can be read, a model is asked."""
+    try:
+        if file is None or not file.is_file():
+            return ""
+        if file.stat().st_size > _LONGEST_NOTES:
+            return ""
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _hook(point: HookPoint, words: tuple[str, ...], folder: str) -> Hook:

@@ -21,13 +21,13 @@ import click
 
 from unspiral.engine.cli.asking import asker
 from unspiral.engine.cli.hiding import hide_environment
-from unspiral.engine.cli.launch import Order, assemble, table_of
+from unspiral.engine.cli.launch import Order, assemble, model_of, table_of
 from unspiral.engine.cli.output import has_colour, say_json_line, say_lines
 from unspiral.engine.cli.session_folder import folder_of, located, new_id
 from unspiral.engine.core.settings import limit_from_text
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import BadValue, FileProblem
-from unspiral.engine.live.client import AnthropicModel, make_model
+from unspiral.engine.live.client import AnthropicModel
 from unspiral.engine.live.events import Ended, LiveEvent, Refused, Said
 from unspiral.engine.live.permission import Asker
 from unspiral.engine.live.ports import Abort, Clock, LoopClock, Model
@@ -94,7 +94,7 @@ def start(order: Order, task: str, showing: Showing) -> int:
     Raises:
         UnspiralError: there is no credential, or anything else is not as it must be.
     """
-    model = _model(order)  # without a key there is no session
+    model = model_of(order)  # without a key there is no session
     begun = begin(order, task, "", showing.sessions)
     with begun.session:
         return asyncio.run(_real(model, begun, task, showing))
@@ -118,11 +118,7 @@ def go_on(order: Order, name: str, task: str | None, showing: Showing) -> int:
         restored = begun.restored
         if task is None and (restored is None or restored.machine is None):
             raise BadValue("TASK", "", "what is to be done: the last run has ended")
-        return asyncio.run(_real(_model(order), begun, task, showing))
-
-
-def _model(order: Order) -> AnthropicModel:
-    return make_model(server_context=order.server_context)
+        return asyncio.run(_real(model_of(order), begun, task, showing))
 
 
 async def _real(

@@ -81,6 +81,8 @@ class World:
         waits: the clock of the waits between attempts.
         wall: seconds since 1970, for records.
         pause: how long to wait between attempts.
+        notes: the running notes of the session, which compaction tries as a summary
+            before it asks a model for one; "": there are none.
     """
 
     model: Model
@@ -93,6 +95,7 @@ class World:
     waits: Clock
     wall: Callable[[], float]
     pause: Pause
+    notes: Callable[[], str] = str
 
 
 @attrs.frozen
@@ -160,10 +163,12 @@ class Agent:
         self.history: History = () if restored is None else restored.history
         floor = settings.window.floor or floor_of(settings.system, world.tools.specs)
         window = attrs.evolve(settings.window, floor=floor)
-        self.context = Context(window, world.keep, settings.results)
+        self.context = Context(window, world.keep, settings.results, idle=self._idle)
         if "context" in ledgers:
             self.context.restore(ledgers["context"], self.history)
         self.fuse = Fuse.from_plain(ledgers["fuse"]) if "fuse" in ledgers else Fuse()
+        heard = ledgers.get("heard")
+        self._heard = heard if isinstance(heard, int | float) else None
         self._restored = restored
         self._resumes: Mapping[str, object] | None = None
         self._keeper = Keeper(world.store, table, kept)
@@ -207,7 +212,7 @@ class Agent:
             self._rounds.ahead if settings.rounds.early else None,
         )
         asker = self.purse.asker(world.model)
-        compactor = Compactor(self.context, asker, world.hooks, names)
+        compactor = Compactor(self.context, asker, world.hooks, names, world.notes)
         performers: dict[str, Performer] = {
             **self.context.performers(),
             **compactor.performers(),
@@ -368,8 +373,13 @@ class Agent:
     def _spent(self, spending: Spending) -> None:
         cost = self._cost.micro_dollars + spending.micro_dollars
         self._cost = attrs.evolve(spending, micro_dollars=cost)
-        now = self.world.clock.now()
-        self._keeper.appended((), ledgers={"spent": self.purse.ledger.plain(now)})
+        self._heard = self.world.wall()
+        spent = self.purse.ledger.plain(self.world.clock.now())
+        self._keeper.appended((), ledgers={"spent": spent, "heard": self._heard})
+
+    def _idle(self) -> float | None:
+        """Return the seconds since the model was heard, in this process or before."""
+        return None if self._heard is None else self.world.wall() - self._heard
 
     def _entered(self, calls: int) -> None:
         self.purse.ledger = self.purse.ledger.called_tools(calls)

@@ -63,10 +63,6 @@ _ENDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _no_notes() -> str:
-    return ""
-
-
 @attrs.frozen
 class _Attempt:
     """A compaction that is under way.
@@ -108,7 +104,7 @@ class Compactor:
     ask: Asker
     hooks: Hooks
     names: tuple[str, str]
-    notes: Callable[[], str] = _no_notes
+    notes: Callable[[], str] = str
     _attempt: _Attempt | None = attrs.field(default=None, init=False)
 
     def performers(self) -> Mapping[str, Performer]:

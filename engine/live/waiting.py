@@ -15,7 +15,6 @@ __all__ = [
     "LONGEST_HINT",
     "LONGEST_UNATTENDED",
     "Backoff",
-    "Wait",
     "backoff",
     "pieces",
     "wait",
@@ -26,29 +25,8 @@ LONGEST = 32.0  #: seconds that a back-off grows to (SPEC D.2)
 LONGEST_UNATTENDED = 300.0  #: the same if nobody waits for the run (SPEC D.8)
 LONGEST_HINT = 6 * 3_600.0  #: seconds; what a server asks for is heard up to here (D.8)
 HEARTBEAT = 30.0  #: seconds of a piece, after which somebody hears of it (SPEC D.8)
-PATIENCE = 60.0  #: seconds that a person waits without being told until when
 _JITTER = 0.25  # of the back-off, at most
 _DOUBLINGS = 60  # beyond, a float would be too small for the power
-
-
-@attrs.frozen
-class Wait:
-    """A wait before a request.
-
-    Attributes:
-        seconds: how long.
-        announced: it is longer than people bear without a word: whoever watches is to
-            be told until when.
-        capped: the server asked for more than is ever waited.
-    """
-
-    seconds: float
-    announced: bool = False
-    capped: bool = False
-
-    def until(self, now: float) -> float:
-        """Return when it ends, by the clock that `now` was read from."""
-        return now + self.seconds
 
 
 def backoff(retry: int, chance: float, longest: float = LONGEST) -> float:
@@ -67,25 +45,17 @@ def backoff(retry: int, chance: float, longest: float = LONGEST) -> float:
     return seconds * (1 + _JITTER * min(max(chance, 0.0), 1.0))
 
 
-def wait(
-    seconds: float,
-    hint: float | None,
-    *,
-    cap: float = LONGEST_HINT,
-    patience: float = PATIENCE,
-) -> Wait:
-    """Return the wait that is due, where the server may have asked for a longer one.
+def wait(seconds: float, hint: float | None, *, cap: float = LONGEST_HINT) -> float:
+    """Return the seconds to wait, where the server may have asked for more.
 
     Args:
         seconds: the back-off.
         hint: seconds that the server asks for, or None. A lower bound: it never makes
             the wait shorter than the back-off.
         cap: seconds; a hint beyond is not heeded further.
-        patience: seconds; a longer wait is announced.
     """
     asked = 0.0 if hint is None or math.isnan(hint) else hint
-    due = max(seconds, min(asked, cap))
-    return Wait(due, announced=due > patience, capped=asked > cap)
+    return max(seconds, min(asked, cap))
 
 
 def pieces(seconds: float, piece: float = HEARTBEAT) -> Iterator[float]:
@@ -110,24 +80,17 @@ class Backoff:
         chance: gives a random number, 0 to 1, each time.
         longest: seconds that the back-off grows to.
         cap: seconds; a hint of the server is heeded up to here.
-        patience: seconds; a longer wait is announced.
     """
 
     chance: Callable[[], float]
     longest: float = LONGEST
     cap: float = LONGEST_HINT
-    patience: float = PATIENCE
 
-    def wait(self, retry: int, hint: float | None) -> Wait:
-        """Return the wait before a retry.
+    def __call__(self, retry: int, hint: float | None, /) -> float:
+        """Return the seconds before a retry.
 
         Args:
             retry: which one is ahead, from 1.
             hint: seconds that the server asks for, or None.
         """
-        seconds = backoff(retry, self.chance(), self.longest)
-        return wait(seconds, hint, cap=self.cap, patience=self.patience)
-
-    def __call__(self, retry: int, hint: float | None, /) -> float:
-        """Return the seconds of that wait."""
-        return self.wait(retry, hint).seconds
+        return wait(backoff(retry, self.chance(), self.longest), hint, cap=self.cap)

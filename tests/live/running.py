@@ -250,6 +250,8 @@ class Bench:
     abort: Abort = attrs.field(factory=Abort)
     table: Table | None = None
     restored: Restored | None = None
+    wall: Callable[[], float] = lambda: 1_800_000_000.0
+    notes: Callable[[], str] = str
 
     def agent(self) -> Agent:
         world = World(
@@ -261,8 +263,9 @@ class Bench:
             keep=Shelf(),
             clock=LoopClock(),
             waits=LoopClock(),
-            wall=lambda: 1_800_000_000.0,
+            wall=self.wall,
             pause=lambda retry, hint: hint or float(retry),
+            notes=self.notes,
         )
         table = self.table or compiled(self.machine, self.edition, self.limits)
         return Agent(table, world, self.settings, self.abort, self.restored)

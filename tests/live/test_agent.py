@@ -1,12 +1,13 @@
 """A run as a whole: what is told, what is sent, and that the table alone decides."""
 
+import itertools
 import re
 from collections.abc import Callable
 
 import attrs
 import pytest
 
-from tests.live.histories import answer, call
+from tests.live.histories import answer, call, talk
 from tests.live.running import Bench, Script, calls, refused, said, wrong
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.faults.clock import run_virtual
@@ -33,7 +34,9 @@ from unspiral.engine.live.ports import (
     Outcome,
     Piece,
 )
+from unspiral.engine.live.restoring import Restored
 from unspiral.engine.live.session import MemoryStore
+from unspiral.engine.live.tools.registry import tool
 from unspiral.machines.agent_loop import AGENT_LOOP
 from unspiral.machines.query_loop import QUERY_LOOP
 
@@ -411,3 +414,41 @@ def test_what_another_model_has_thought_is_not_sent_to_the_fallback() -> None:
     kinds = [b["type"] for m in script.asks[-1].messages for b in m.content]
     assert "thinking" not in kinds
     assert "thinking" in [b["type"] for m in ran.history for b in m.content]
+
+
+# -- what is known of the time, and of the session -------------------------------------
+
+
+def test_notes_of_the_session_stand_for_a_summary_and_cost_nothing() -> None:
+    old = talk(24, "y" * 40_000, "look")
+    script = Script([said()])
+    bench = Bench(script, restored=Restored({}, old, old), notes=lambda: "All is read.")
+    limits = {**bench.limits, "context_collapse": False}
+    ran = attrs.evolve(bench, limits=limits).run()
+
+    assert wrong(ran) == []
+    assert {ask.source for ask in script.asks} == {"main"}
+    assert "All is read." in text_of(script.asks[0].messages[0])
+
+
+@pytest.mark.parametrize(("gap", "cleared"), [(3_599.0, False), (3_601.0, True)])
+def test_after_an_hour_without_a_word_old_results_are_cleared(
+    gap: float, *, cleared: bool
+) -> None:
+    @tool({"properties": {}}, safe=True)
+    async def read() -> str:
+        """Read something."""
+        return "y" * 600 + str(next(count))
+
+    count = itertools.count()
+    store, wall = MemoryStore(), [1_800_000_000.0]
+    script = Script([*(calls("read", id_=f"a{n}") for n in range(12)), said()])
+    bench = Bench(script, store=store, tools=(read,), wall=lambda: wall[0])
+    bench.run()
+
+    wall[0] += gap
+    later = Script([said(id_="z")])
+    attrs.evolve(bench, model=later, restored=store.restored()).run()
+
+    assert repr(script.asks[-1].messages).count("y" * 600) == 12
+    assert repr(later.asks[0].messages).count("y" * 600) == (5 if cleared else 12)

@@ -11,7 +11,6 @@ from unspiral.engine.live.waiting import (
     LONGEST_HINT,
     LONGEST_UNATTENDED,
     Backoff,
-    Wait,
     backoff,
     pieces,
     wait,
@@ -57,22 +56,13 @@ def test_what_the_server_asks_for_is_a_lower_bound_up_to_the_cap(
 ) -> None:
     due = wait(seconds, hint)
 
-    assert due.seconds >= seconds
-    assert due.seconds >= min(hint or 0, LONGEST_HINT)
-    assert due.seconds in {seconds, hint, LONGEST_HINT}
-    assert due.capped == (hint is not None and hint > LONGEST_HINT)
+    assert due >= seconds
+    assert due >= min(hint or 0, LONGEST_HINT)
+    assert due in {seconds, hint, LONGEST_HINT}
 
 
 def test_a_hint_that_is_no_number_is_none() -> None:
-    assert wait(1, math.nan) == wait(1, None) == Wait(1)
-
-
-def test_a_wait_beyond_patience_is_announced_with_its_end() -> None:
-    assert not wait(0.5, 60, patience=60).announced
-    long = wait(0.5, 61, patience=60)
-
-    assert long.announced
-    assert long.until(1_000) == 1_061
+    assert wait(1, math.nan) == wait(1, None) == 1
 
 
 def test_the_policy_draws_a_new_number_for_each_wait() -> None:
@@ -81,7 +71,7 @@ def test_the_policy_draws_a_new_number_for_each_wait() -> None:
 
     assert policy(1, None) == 0.5
     assert policy(1, None) == 0.625
-    assert policy.wait(1, 1_000) == Wait(100, announced=True, capped=True)
+    assert policy(1, 1_000) == 100
 
 
 @given(st.floats(0, 1e5))

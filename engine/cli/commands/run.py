@@ -107,6 +107,12 @@ def _budget_options(command: _Command) -> _Command:
     is_flag=True,
     help="Let the server clear old results of tools.",
 )
+@click.option(
+    "--notes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Running notes, which a compaction tries before it asks for a summary.",
+)
 @click.option("--resume", default="", metavar="ID", help="Go on with a session.")
 @click.option(
     "--sessions",
@@ -170,6 +176,7 @@ def _order(given: dict[str, Any]) -> "Any":  # noqa: ANN401 - an Order, which is
         hooks=tuple(_hook(*each) for each in given["hooks"]),
         early=given["early_tools"],
         server_context=given["server_context"],
+        notes=given["notes"],
         budgets=Budgets(
             model_calls=given["max_model_calls"],
             tool_calls=given["max_tool_calls"],
