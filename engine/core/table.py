@@ -142,9 +142,9 @@ class Row:
 
     @property
     def guard_text(self) -> str:
-        """Return the guard as text, with limits put in; `otherwise` stays a word."""
-        if self.declared.guard.strip() == OTHERWISE:
-            return OTHERWISE
+        """Return the guard with limits put in; as declared if they alone refuse it."""
+        if self.guard == Const(value=False) or self.declared.guard.strip() == OTHERWISE:
+            return self.declared.guard.strip()
         return "" if self.guard == Const(value=True) else render(self.guard)
 
     @property

@@ -7,6 +7,7 @@ line, and that line still names each phase, answer and target.
 from collections.abc import Mapping, Sequence
 
 from unspiral.engine.check.verdict import Lasso
+from unspiral.engine.core.language import FALSE
 from unspiral.engine.core.step import Step, available_events, initial_snapshot, step
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import IllegalEvent, OutOfRange, StuckError
@@ -119,5 +120,5 @@ def _details(table: Table, step: Step) -> list[str]:
 
 def _refused(step: Step) -> list[str]:
     """Return the guards that did not hold; one that limits switch off says nothing."""
-    texts = (row.guard_text for row in step.row.earlier)
-    return [f"not ({clean(text)})" for text in texts if text != "False"]
+    asked = (row for row in step.row.earlier if row.guard != FALSE)
+    return [f"not ({clean(row.guard_text)})" for row in asked]

@@ -241,6 +241,21 @@ def test_a_row_that_is_dead_where_the_limit_is_unlimited_is_fine(
     assert step(endless, initial_snapshot(endless), "go").after.memory == (0,)
 
 
+@pytest.mark.parametrize(
+    ("guard", "told"),
+    [
+        ("n < cap", "n < 3"),
+        ("cap < 2", "cap < 2"),
+        ("cap > 2 and n < cap", "n < 3"),
+        ("cap > 2", ""),
+    ],
+)
+def test_a_guard_is_told_with_limits_or_as_declared_where_they_alone_refuse_it(
+    guard: str, told: str
+) -> None:
+    assert compile_table(counting(guard)).rows[0].guard_text == told
+
+
 def test_a_table_is_compiled_to_functions_once(loop: Machine) -> None:
     table = compile_table(loop)
 
