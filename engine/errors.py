@@ -6,9 +6,10 @@ The tree, with who must act::
     ├── DeclarationError        whoever wrote the machine or schedule must act
     │   ├── ExpressionError     a guard, action or limit text that cannot be read
     │   ├── InvalidMachine      findings that forbid to compile it
-    │   ├── MachineFileError    a machine file that cannot be loaded
-    │   ├── ScenarioError       a scenario file that cannot be loaded
-    │   └── ScheduleError       a schedule file that cannot be loaded or written
+    │   └── SourceError         a file that somebody wrote, and cannot be loaded
+    │       ├── MachineFileError    a machine
+    │       ├── ScenarioError       a scenario
+    │       └── ScheduleError       a schedule, which may also have no form as a file
     ├── UsageError              whoever called us must act
     │   ├── UnknownName         a machine, edition, limit ... that is not there
     │   ├── BadValue            a value outside what is allowed
@@ -160,8 +161,8 @@ class InvalidMachine(DeclarationError):
 
 
 @attrs.define(str=False)
-class MachineFileError(DeclarationError):
-    """A machine file cannot be loaded.
+class SourceError(DeclarationError):
+    """A file that somebody wrote cannot be loaded.
 
     Attributes:
         path: the file.
@@ -180,46 +181,16 @@ class MachineFileError(DeclarationError):
         return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
 
 
-@attrs.define(str=False)
-class ScheduleError(DeclarationError):
-    """A schedule file cannot be loaded, or a schedule has no form as a file.
-
-    Attributes:
-        path: the file.
-        place: the key in it, such as "step[3].seconds", or "".
-        problem: what is wrong.
-        line: its line in the file counted from 1, or 0 if it is not known.
-    """
-
-    path: str
-    place: str
-    problem: str
-    line: int = 0
-
-    def __str__(self) -> str:
-        where = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
+class MachineFileError(SourceError):
+    """A machine file cannot be loaded."""
 
 
-@attrs.define(str=False)
-class ScenarioError(DeclarationError):
-    """A scenario file cannot be loaded.
+class ScheduleError(SourceError):
+    """A schedule file cannot be loaded, or a schedule has no form as a file."""
 
-    Attributes:
-        path: the file.
-        place: the key in it, such as "step[3].seconds", or "".
-        problem: what is wrong.
-        line: its line in the file counted from 1, or 0 if it is not known.
-    """
 
-    path: str
-    place: str
-    problem: str
-    line: int = 0
-
-    def __str__(self) -> str:
-        where = f"{self.path}:{self.line}" if self.line else self.path
-        return f"{where}: {self.place + ': ' if self.place else ''}{self.problem}"
+class ScenarioError(SourceError):
+    """A scenario file cannot be loaded."""
 
 
 class UsageError(UnspiralError):
