@@ -81,12 +81,19 @@ _SMALLER: Mapping[str, Mapping[str, Any]] = {"huge_event": {"bytes": 20_000}}
 # -- cases -----------------------------------------------------------------------------
 
 
-def alone(name: str, position: int, *, stream: bool, again: bool = False) -> Played:
+def alone(
+    name: str,
+    position: int,
+    *,
+    stream: bool,
+    again: bool = False,
+    early: bool = False,
+) -> Played:
     """One fault, at a request of the conversation."""
     path = "fault" if position < LAST else ""
     step = fault(name, path) if again else _small(name, path)
     faults = {position: (step,)}
-    return play(conversation(faults), stream=stream, again=again)
+    return play(conversation(faults), stream=stream, again=again, early=early)
 
 
 def pair(first: str, second: str, *, stream: bool, apart: bool = False) -> Played:

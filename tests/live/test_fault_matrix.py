@@ -83,6 +83,17 @@ def test_a_fault_at_any_request_breaks_nothing(name: str) -> None:
     assert {case: each for case, each in found.items() if each} == {}
 
 
+@ENTRIES
+def test_what_is_told_is_the_same_if_tools_begin_while_an_answer_is_streamed(
+    name: str,
+) -> None:
+    late, early = (alone(name, 2, stream=True, early=each) for each in (False, True))
+
+    assert wrong_in(early) == []
+    assert (early.ran.end, early.ran.reasons) == (late.ran.end, late.ran.reasons)
+    assert early.ran.history == late.ran.history
+
+
 @pytest.mark.parametrize("first", CLASSES)
 def test_a_fault_of_any_class_right_after_another_breaks_nothing(first: str) -> None:
     found = {
