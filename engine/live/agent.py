@@ -5,7 +5,7 @@ continue before the next iteration begins. Nothing here goes on, stops, retries 
 counts: whoever wants other behaviour passes another table.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Protocol
 
 import attrs
@@ -191,7 +191,7 @@ class Agent:
             world.hooks,
             world.clock,
             self.abort,
-            SessionDiary(self._keeper),
+            SessionDiary(self._keeper, self._spent_now),
             self._entered,
             self.settings.rounds,
             self.fuse,
@@ -262,20 +262,21 @@ class Agent:
         finally:
             await self._rounds.ahead.forget()
 
-    def _taken_up(self) -> list[LiveEvent]:
-        """Make the history of a resumed session whole; tell what is uncertain."""
-        restored, self._restored = self._restored, None
+    def _taken_up(self) -> Iterator[LiveEvent]:
+        """Tell what is uncertain, then make the history of a resumed session whole.
+
+        Not the other way round: whoever is killed in between has told it at least once.
+        """
+        restored = self._restored
         if restored is None:
-            return []
-        self._keeper.became(restored.history)
-        self._resumes = restored.machine
-        return [
-            Warned(
+            return
+        for call in restored.in_flight:
+            yield Warned(
                 f"The call {call.id} of {call.name!r} was running when the run was "
                 "interrupted. It may have had effects."
             )
-            for call in restored.in_flight
-        ]
+        self._keeper.became(restored.history)
+        self._resumes, self._restored = restored.machine, None
 
     def _stands(self, prompt: str | None) -> Snapshot:
         resumes, self._resumes = self._resumes, None
@@ -362,7 +363,7 @@ class Agent:
 
     def _ledgers(self) -> dict[str, object]:
         ledgers: dict[str, object] = {
-            "spent": self.purse.ledger.plain(self.world.clock.now()),
+            **self._spent_now(),
             "fuse": self._rounds.fuse.plain(),
         }
         context = self.context.news()
@@ -374,8 +375,10 @@ class Agent:
         cost = self._cost.micro_dollars + spending.micro_dollars
         self._cost = attrs.evolve(spending, micro_dollars=cost)
         self._heard = self.world.wall()
-        spent = self.purse.ledger.plain(self.world.clock.now())
-        self._keeper.appended((), ledgers={"spent": spent, "heard": self._heard})
+        self._keeper.appended((), ledgers={**self._spent_now(), "heard": self._heard})
+
+    def _spent_now(self) -> dict[str, object]:
+        return {"spent": self.purse.ledger.plain(self.world.clock.now())}
 
     def _idle(self) -> float | None:
         """Return the seconds since the model was heard, in this process or before."""

@@ -4,7 +4,7 @@ Whether anything goes on is not known here.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -26,13 +26,15 @@ class SessionDiary(Diary):
 
     Attributes:
         keeper: writes to it.
+        spent: returns the ledger of what is spent, with the calls of the round.
     """
 
     keeper: Keeper
+    spent: Callable[[], Mapping[str, object]]
 
     def answered(self, answer: Message) -> None:
-        """Keep an answer; its calls run when this returns."""
-        self.keeper.appended((answer,))
+        """Keep an answer, and its calls as spent; they run when this returns."""
+        self.keeper.appended((answer,), ledgers=self.spent())
 
     def calling(self, call: Block) -> None:
         """Keep that a call is about to run."""

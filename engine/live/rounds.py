@@ -67,7 +67,7 @@ class Rounds:
         clock: for the time limits.
         abort: how the run can be stopped.
         diary: takes what must outlive the process.
-        entered: is told how many calls a round had.
+        entered: is told how many calls a round has, before they are kept.
         bounds: limits of a round.
         fuse: looks for circles.
         ahead: has the calls that began while their answer was streamed.
@@ -98,10 +98,10 @@ class Rounds:
         assert answer is not None  # noqa: S101 - tools run only after an answer
         assert work.outcome is not None  # noqa: S101 - which came of an attempt
         calls = calls_of(answer)
+        self.entered(len(calls))
         self.diary.answered(answer)
         here.tell(Answered(answer))
         work.told = True
-        self.entered(len(calls))
         by_id = {str(call.get("id")): call for call in calls}
 
         def tell(told: object) -> None:

@@ -187,9 +187,12 @@ class Keeper:
     history: list[Message] = attrs.field(factory=list[Message], converter=_listed)
 
     def began(self, snapshot: Snapshot) -> None:
-        """Write that a run of the table begins, or is gone on with, from here."""
+        """Write that a run of the table begins, or is gone on with, from here.
+
+        It is on the disk with the next event: a kill does not part it from the prompt.
+        """
         stands = _stands(self.table, snapshot)
-        self.store.append(MACHINE, {**identity(self.table), **stands})
+        self.store.note(MACHINE, {**identity(self.table), **stands})
 
     def appended(
         self,
