@@ -116,9 +116,10 @@ def go_on(order: Order, name: str, task: str | None, showing: Showing) -> int:
     begun = take_up(order, name, showing.sessions)
     with begun.session:
         restored = begun.restored
-        if task is None and (restored is None or restored.machine is None):
+        prompt = task or (restored.unbegun if restored else None)
+        if prompt is None and (restored is None or restored.machine is None):
             raise BadValue("TASK", "", "what is to be done: the last run has ended")
-        return asyncio.run(_real(model_of(order), begun, task, showing))
+        return asyncio.run(_real(model_of(order), begun, prompt, showing))
 
 
 async def _real(

@@ -22,7 +22,7 @@ from unspiral.engine.live.session_events import (
     block_from_plain,
     message_from_plain,
 )
-from unspiral.engine.live.untyped import fields_of
+from unspiral.engine.live.untyped import fields_of, text_at
 
 __all__ = ["CUT_SHORT", "NOT_BEGUN", "Call", "Restored", "restore"]
 
@@ -72,6 +72,13 @@ class Restored:
     in_flight: tuple[Call, ...] = ()
     terminal: str = ""
     last: int = 0
+
+    @property
+    def unbegun(self) -> str | None:
+        """The task of a session that was killed before anything was done for it."""
+        if self.machine or self.terminal or self.history:
+            return None
+        return text_at(self.about, "task") or None
 
 
 def restore(events: Iterable[Event], path: str = "") -> Restored:
