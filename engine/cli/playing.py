@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import secrets
-import signal
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
@@ -24,6 +23,7 @@ from unspiral.engine.cli.hiding import hide_environment
 from unspiral.engine.cli.launch import Order, assemble, model_of, table_of
 from unspiral.engine.cli.output import has_colour, say_json_line, say_lines
 from unspiral.engine.cli.session_folder import folder_of, located, new_id
+from unspiral.engine.cli.stopping import stoppable, to_its_end
 from unspiral.engine.core.settings import limit_from_text
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import BadValue, FileProblem
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Begun", "Showing", "begin", "code_of", "go_on", "play", "start"]
 
 _COMPLETED, _STOPPED = "completed", 130
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @attrs.frozen
@@ -97,7 +96,7 @@ def start(order: Order, task: str, showing: Showing) -> int:
     model = model_of(order)  # without a key there is no session
     begun = begin(order, task, "", showing.sessions)
     with begun.session:
-        return asyncio.run(_real(model, begun, task, showing))
+        return to_its_end(_real(model, begun, task, showing))
 
 
 def go_on(order: Order, name: str, task: str | None, showing: Showing) -> int:
@@ -119,7 +118,7 @@ def go_on(order: Order, name: str, task: str | None, showing: Showing) -> int:
         prompt = task or (restored.unbegun if restored else None)
         if prompt is None and (restored is None or restored.machine is None):
             raise BadValue("TASK", "", "what is to be done: the last run has ended")
-        return asyncio.run(_real(model_of(order), begun, prompt, showing))
+        return to_its_end(_real(model_of(order), begun, prompt, showing))
 
 
 async def _real(
@@ -146,7 +145,7 @@ async def play(
     with (
         traced(begun, showing.trace) as store,
         _shown(begun, as_json=showing.as_json) as show,
-        _stoppable(abort),
+        stoppable(abort),
     ):
         agent = assemble(
             begun.order,
@@ -364,8 +363,11 @@ def traced(begun: Begun, path: Path | None) -> Generator[Notes]:
     except OSError as error:
         problem = (error.strerror or "unknown").lower()
         raise FileProblem(str(path), "written", problem) from None
-    with file:
+    try:
         yield Traced(begun.session, file, begun.redaction)
+    finally:
+        with contextlib.suppress(OSError):  # all is written, or was told: see `_copy`
+            file.close()
 
 
 def code_of(ended: Ended | Refused | None) -> int:
@@ -375,24 +377,3 @@ def code_of(ended: Ended | Refused | None) -> int:
     if ended.terminal == _COMPLETED:
         return 0
     return _STOPPED if ended.terminal.startswith("aborted") else 1
-
-
-@contextlib.contextmanager
-def _stoppable(abort: Abort) -> Generator[None]:
-    """Let a signal stop the run in good order, and a second one at once."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-
-    def stop() -> None:
-        if abort.reason is None:
-            abort.set("user")
-        elif task is not None:
-            task.cancel()
-
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number in _SIGNALS:
-            loop.remove_signal_handler(number)

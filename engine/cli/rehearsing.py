@@ -17,6 +17,7 @@ import attrs
 from unspiral.engine.cli.launch import Order
 from unspiral.engine.cli.output import say_lines
 from unspiral.engine.cli.playing import Begun, Showing, begin, code_of, play
+from unspiral.engine.cli.stopping import to_its_end
 from unspiral.engine.faults.schedule import Schedule
 from unspiral.engine.faults.serving import ServerThread
 from unspiral.engine.faults.transport import FaultTransport
@@ -81,9 +82,7 @@ def rehearse(  # noqa: PLR0913 - each is of another kind
         begun = begin(order, prompt, scenario.name, showing.sessions)
         with begun.session:
             make = _on_socket if loopback else _in_process
-            ended = asyncio.run(
-                _played(make(scenario.schedule), begun, prompt, showing)
-            )
+            ended = to_its_end(_played(make(scenario.schedule), begun, prompt, showing))
         terminal = ended.terminal if isinstance(ended, Ended) else ""
         differs = check(scenario, terminal, folder)
     if not showing.as_json:

@@ -7,19 +7,16 @@ moments more. The server is in the parent, so that its journal tells what was se
 
 import contextlib
 import json
-import multiprocessing as mp
-import os
 import random
 import signal
-import sys
 import threading
 from collections.abc import Mapping, Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from tests.live.forked import Command, Ran, command
 from tests.live.kill_story import TASK, Story, prepare
 from unspiral.engine.errors import FileProblem, SessionError
 from unspiral.engine.faults.journal import Exchange
@@ -31,12 +28,6 @@ from unspiral.engine.live.session_events import Event
 
 __all__ = ["Leg", "Moment", "Told", "leg_of", "told"]
 
-_PRELOADED = [
-    "unspiral.engine.cli.commands.run",
-    "unspiral.engine.cli.playing",
-    "unspiral.machines.agent_loop",
-    "anthropic.types.message",
-]
 _MOST_LINES, _MOST_SECONDS = 45, 0.6  # of a process, until it is killed
 _MOST_KILLS = 5  # of one story
 
@@ -182,13 +173,14 @@ def leg_of(
     sessions = folder / "sessions"
     line = ["run", *words, "--sessions", str(sessions), "--permission", "bypass"]
     complaints = folder / f"complaints-{len(legs)}.txt"
-    complaints.touch()
     with ServerThread(story.schedule(had)) as server:
-        code, said = _run([*line, "--json"], server.url, str(complaints), moment)
+        known = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "run-main"}
+        begun = command([*line, "--json"], folder, complaints, environment=known)
+        ran = _run(begun, moment)
         exchanges = tuple(server.journal.exchanges)
     found = [_events(sessions / f"{id_}.session") for id_ in _ids(folder)]
     events = next((each for each in found if each), ())
-    return Leg(code, _objects(said), complaints.read_text("utf-8"), events, exchanges)
+    return Leg(ran.code, _objects(ran.out), ran.complaint, events, exchanges)
 
 
 def _events(path: Path) -> tuple[Event, ...]:
@@ -206,44 +198,17 @@ def _objects(said: bytes) -> tuple[Mapping[str, Any], ...]:
 # -- one process -----------------------------------------------------------------------
 
 
-def _run(
-    words: list[str], url: str, complaints: str, moment: Moment | None
-) -> tuple[int, bytes]:
-    context = mp.get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(words, url, complaints, theirs))
-    process.start()
-    theirs.close()
-    said, lines = b"", moment.lines if moment else -1
+def _run(command: Command, moment: Moment | None) -> Ran:
+    """Let a command run until it ends, or is killed."""
     timers = list[threading.Timer]()
-    while True:
-        if moment and not timers and said.count(b"\n") >= lines:
-            timers.append(threading.Timer(moment.seconds, process.kill))
+    going = True
+    while going:
+        if moment and not timers and command.out.count(b"\n") >= moment.lines:
+            timers.append(threading.Timer(moment.seconds, command.process.kill))
             timers[0].start()
-        piece = os.read(ours.fileno(), 65_536)
-        if not piece:
-            break
-        said += piece
-    process.join()
+        going = command.read()
+    ran = command.end()
     for timer in timers:
         timer.cancel()
         timer.join()
-    ours.close()
-    code = process.exitcode
-    process.close()
-    assert code is not None
-    return code, said
-
-
-def _child(words: list[str], url: str, complaints: str, out: Connection) -> None:
-    """Be the command."""
-    from unspiral.engine.cli import app  # noqa: PLC0415 - what it is, is in the parent
-
-    file = os.open(complaints, os.O_WRONLY)
-    os.dup2(out.fileno(), 1)
-    os.dup2(file, 2)
-    out.close()
-    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-    os.environ.update(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="run-main")
-    app(words)
+    return ran

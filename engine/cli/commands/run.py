@@ -135,6 +135,7 @@ def command(task: str, **given: Any) -> int:  # noqa: ANN401 - click passes each
     """
     from unspiral.engine.cli import playing  # noqa: PLC0415 - slow
 
+    _require_text(task)
     order = _order(given)
     shown = playing.Showing(
         as_json=given["as_json"],
@@ -153,7 +154,7 @@ def command(task: str, **given: Any) -> int:  # noqa: ANN401 - click passes each
         )
     _require_no("--loopback", given["loopback"], "used with --scenario")
     if resume:
-        return playing.go_on(order, resume, task or None, shown)
+        return playing.go_on(order, resume, task if task.strip() else None, shown)
     if not task.strip():
         raise BadValue("TASK", task, "what is to be done, or --scenario, or --resume")
     return playing.start(attrs.evolve(order, model=order.model or MODEL), task, shown)
@@ -185,6 +186,13 @@ def _order(given: dict[str, Any]) -> "Any":  # noqa: ANN401 - an Order, which is
             seconds=given["max_seconds"],
         ),
     )
+
+
+def _require_text(task: str) -> None:
+    try:
+        task.encode()
+    except UnicodeEncodeError:
+        raise BadValue("TASK", ascii(task), "text in UTF-8") from None
 
 
 def _require_no(option: str, value: object, allowed: str) -> None:
