@@ -5,6 +5,7 @@ cycle makes progress and nothing ends it. Both are looked for with strongly conn
 components, so nothing is missed; the shortest lasso is found by shortest paths.
 """
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import attrs
@@ -18,7 +19,14 @@ from unspiral.engine.check.graph import Bools, Graph, Ints
 Floats: TypeAlias = npt.NDArray[np.float64]
 Before: TypeAlias = npt.NDArray[np.int32]
 
-__all__ = ["Path", "inside_components", "lassos", "shortest_lasso", "shortest_path"]
+__all__ = [
+    "Path",
+    "inside_components",
+    "lassos",
+    "shortest_lasso",
+    "shortest_path",
+    "shortest_paths",
+]
 
 _MAX_HEADS = 2_000  # loop heads tried for the shortest lasso
 _MAX_KINDS = 8  # kinds of cycles that are shown
@@ -102,12 +110,20 @@ def _distances(
 
 def shortest_path(graph: Graph, target: int) -> Path | None:
     """Return a shortest path from the start to a state, or None if there is none."""
+    return shortest_paths(graph, [target])[0]
+
+
+def shortest_paths(graph: Graph, targets: Iterable[int]) -> list[Path | None]:
+    """Return for each state a shortest path from the start, or None; one search."""
     everything = np.ones(graph.targets.size, np.bool_)
     matrix = graph.matrix(graph.lengths, everything)
     distance, before = _distances(matrix, graph.start)
-    if not np.isfinite(distance[target]):
-        return None
-    return Path(_walk(graph, everything, before, target))
+    return [
+        Path(_walk(graph, everything, before, target))
+        if np.isfinite(distance[target])
+        else None
+        for target in targets
+    ]
 
 
 def shortest_lasso(graph: Graph, loop: Bools, required: Bools) -> Path | None:
