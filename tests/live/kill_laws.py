@@ -91,7 +91,7 @@ def _said(told: Told) -> Iterator[str]:
         for event in leg.said:
             if event["event"] == "calling" and event["id"] not in calls:
                 yield f"process {number} told of {event['id']}, and did not keep it"
-            if event["event"] == "called" and event["id"] not in results | calls:
+            if event["event"] == "called" and event["id"] not in results:
                 yield f"process {number} told what {event['id']} gave, not kept"
             if event["event"] == "warned":
                 warned += event["text"] + "\n"

@@ -254,6 +254,11 @@ def a_call_that_is_not_kept(story: Told) -> Told:
     return with_leg(story, said=(told_of, *story.legs[-1].said))
 
 
+def a_result_that_is_not_kept(story: Told) -> Told:
+    told_of = {"event": "called", "id": "b99"}
+    return with_leg(story, said=(told_of, *story.legs[-1].said))
+
+
 def a_warning_for_nothing(story: Told) -> Told:
     warned = {"event": "warned", "text": "The call b1 of 'bash' was running"}
     return with_leg(story, said=(warned, *story.legs[-1].said))
@@ -281,6 +286,7 @@ def another_code(story: Told) -> Told:
         a_broken_request,
         requests_that_are_not_counted,
         a_call_that_is_not_kept,
+        a_result_that_is_not_kept,
         a_warning_for_nothing,
         a_complaint,
         another_code,
