@@ -310,6 +310,8 @@ def test_a_session_has_one_process_at_a_time(begin: Start, run: Run) -> None:
     with serving(fail("stall_with_pings"), say("Done.")) as server:
         first = begin("run", "Wait.", "--json", server=server)
         first.until('"preflight"')
+        while not server.journal.exchanges:
+            pass
         complaint = message(run("run", "Me.", "--resume", "last", server=server))
         first.send(signal.SIGINT)
         ended = first.end()
