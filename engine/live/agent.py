@@ -342,6 +342,9 @@ class Agent:
         self._keeper.decided(
             plain_record_of(self.table, event.step, self._numbered, now, facts)
         )
+        context = self.context.decided()
+        if context is not None:
+            self._keeper.appended((), ledgers={"context": context})
 
     def _facts(self) -> Mapping[str, int | str]:
         """Return numbers of the moment; the same object while they are the same."""

@@ -226,11 +226,21 @@ class Context:
 
     def news(self) -> dict[str, object] | None:
         """Return what `plain` does if that has changed since the last time, or None."""
-        now = (self.gauge.epoch, self.decisions.stubs, self.cleared, self.folds)
+        now = self._now()
         if now == self._kept:
             return None
         self._kept = now
         return self.plain()
+
+    def decided(self) -> dict[str, object] | None:
+        """Return what `news` does, but for what belongs to a history not yet kept.
+
+        A decision must be kept before it is sent: what is sent once stays as it is.
+        """
+        return self.news() if self.gauge.epoch == self._kept[0] else None
+
+    def _now(self) -> tuple[object, ...]:
+        return self.gauge.epoch, self.decisions.stubs, self.cleared, self.folds
 
     def restore(self, value: object, history: History) -> None:
         """Take up what `plain` returned.
@@ -252,3 +262,4 @@ class Context:
         folds = Folds.from_plain(kept.get("folds"))
         self.decisions, self.cleared, self.folds = decisions, cleared, folds
         self.gauge = attrs.evolve(self.gauge, epoch=epoch)
+        self._kept = self._now()

@@ -1,5 +1,6 @@
 """A run as a whole: what is told, what is sent, and that the table alone decides."""
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable
@@ -11,13 +12,14 @@ from tests.live.histories import answer, call, talk
 from tests.live.running import Bench, Script, calls, refused, said, wrong
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.faults.clock import run_virtual
-from unspiral.engine.live.agent import Settings
+from unspiral.engine.live.agent import Agent, Settings
 from unspiral.engine.live.budgets import Budgets
 from unspiral.engine.live.events import (
     Answered,
     Called,
     Calling,
     Continued,
+    Decided,
     LiveEvent,
     Refused,
     Tombstone,
@@ -452,3 +454,30 @@ def test_after_an_hour_without_a_word_old_results_are_cleared(
 
     assert repr(script.asks[-1].messages).count("y" * 600) == 12
     assert repr(later.asks[0].messages).count("y" * 600) == (5 if cleared else 12)
+
+
+def test_a_result_that_was_put_aside_stays_so_if_the_run_is_taken_away() -> None:
+    @tool({"properties": {}}, safe=True)
+    async def read() -> str:
+        """Read much."""
+        return "y" * 60_000
+
+    async def until_sent(agent: Agent) -> None:
+        async with contextlib.aclosing(agent.run("Read it.")) as events:
+            async for each in events:
+                if isinstance(each, Decided) and len(script.asks) == 2:
+                    return
+
+    store, script = MemoryStore(), Script([calls("read", id_="a"), said()])
+    bench = Bench(script, store=store, tools=(read,))
+
+    async def main() -> None:
+        await until_sent(bench.agent())
+
+    run_virtual(main())
+    later = Script([said(id_="z")])
+    attrs.evolve(bench, model=later, restored=store.restored()).run()
+
+    sent = script.asks[1].messages[-1].content[0]
+    assert "y" * 60_000 not in str(sent)
+    assert sent in [block for m in later.asks[0].messages for block in m.content]
