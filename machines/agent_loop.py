@@ -126,6 +126,9 @@ _ROWS = (
        doc="Nothing is reset: it is one answer, in parts."),
     on("read_reply", "paused", "recovery_exhausted", "otherwise",
        name="paused_for_good"),
+
+    # ---- nobody waits for a hook who wants to stop
+    on("stop_hooks", "aborted", "aborted_streaming"),
 )
 # fmt: on
 

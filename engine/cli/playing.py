@@ -373,7 +373,7 @@ def traced(begun: Begun, path: Path | None) -> Generator[Notes]:
 def code_of(ended: Ended | Refused | None) -> int:
     """Return the exit code of a run."""
     if not isinstance(ended, Ended):
-        return 1
+        return _STOPPED if ended is not None and ended.stopped else 1
     if ended.terminal == _COMPLETED:
         return 0
     return _STOPPED if ended.terminal.startswith("aborted") else 1

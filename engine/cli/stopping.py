@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import signal
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
@@ -36,6 +37,8 @@ def stoppable(abort: Abort) -> Generator[None]:
         if abort.reason is None:
             abort.set("user")
         elif task is not None:
+            # Children that are left over are nobody's business any more.
+            logging.getLogger("asyncio").setLevel(logging.ERROR)
             task.cancel()
 
     for number in _SIGNALS:

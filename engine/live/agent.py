@@ -30,12 +30,12 @@ from unspiral.engine.live.events import (
     Warned,
 )
 from unspiral.engine.live.fuse import Fuse
+from unspiral.engine.live.greeting import greet
 from unspiral.engine.live.loop import Loop
 from unspiral.engine.live.message import History, user_text
 from unspiral.engine.live.ports import (
     Abort,
     Clock,
-    HookCall,
     Hooks,
     Model,
     Permission,
@@ -291,22 +291,16 @@ class Agent:
         self, prompt: str | None, stands: Snapshot
     ) -> AsyncGenerator[LiveEvent]:
         """Tell the hooks of the beginning; keep the prompt, with what they add."""
-        points = [HookCall("SessionStart", dict(self.settings.about))]
-        if prompt is not None:
-            facts = {**self.settings.about, "prompt": prompt}
-            points.append(HookCall("UserPromptSubmit", facts))
-        notes: list[str] = []
-        for point in points:
-            word = await self.world.hooks.call(point)
-            for crash in word.crashes:
-                yield Warned(f"A hook failed: {crash}")
-            why = "\n".join(filter(None, (word.prevent, *word.blocks)))
-            if why and point.point == "UserPromptSubmit":
-                yield Refused(why)
-                return
-            notes += word.context
+        about, hooks = self.settings.about, self.world.hooks
+        greeting = await greet(hooks, about, prompt, self.abort)
+        for crash in greeting.crashes:
+            yield Warned(f"A hook failed: {crash}")
+        if greeting.refused:
+            yield Refused(greeting.refused, greeting.stopped)
+            return
         told = () if prompt is None else (user_text(prompt),)
-        added = (*told, *(user_text(note, "note") for note in notes if note))
+        notes = (user_text(note, "note") for note in greeting.notes if note)
+        added = (*told, *notes)
         self.history = (*self.history, *added)
         self._keeper.began(stands)
         self._keeper.appended(added)

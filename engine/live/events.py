@@ -131,13 +131,15 @@ class Shown:
 
 @attrs.frozen
 class Refused:
-    """Hooks have refused the prompt; no run begins.
+    """The prompt is not taken; no run begins.
 
     Attributes:
-        why: what they said.
+        why: what hooks said, or that nobody waited for them.
+        stopped: the user has stopped it; no hook has refused it.
     """
 
     why: str
+    stopped: bool = False
 
 
 @attrs.frozen

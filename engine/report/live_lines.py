@@ -144,7 +144,8 @@ class LiveLines:
             case Warned():
                 return [self._line(f"warning: {event.text}", "open")]
             case Refused():
-                return [self._line(f"refused: {event.why}", "bad")]
+                word = "stopped" if event.stopped else "refused"
+                return [self._line(f"{word}: {event.why}", "bad")]
             case Shown():
                 again, self._shown = event.text == self._shown, event.text
                 return [] if again else [self._line(f"error: {event.text}", "bad")]

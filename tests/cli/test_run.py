@@ -160,14 +160,33 @@ def test_a_second_ctrl_c_ends_it_at_once(
     heard = tmp_path / "heard"
     os.mkfifo(heard)
     hook = f"sh -c 'echo now > {heard}; sleep 60'"
-    with serving() as server:
-        running = begin("run", *words, "--hook", "SessionStart", hook, server=server)
+    more = "--machine", "query_loop", "--edition", "hardened", "--hook", "Stop", hook
+    with serving() as server:  # there the first one waits for stop hooks
+        running = begin("run", *words, *more, server=server)
         assert heard.read_text("utf-8") == "now\n"
         running.send(signal.SIGINT)  # two of a kind might come as one
         running.send(signal.SIGTERM)
         ran = running.end()
 
-    assert (ran.code, ran.complaint, ran.out) == (130, "\ninterrupted\n", b"")
+    assert (ran.code, ran.complaint) == (130, "\ninterrupted\n")
+    assert b"ended:" not in ran.out
+
+
+@pytest.mark.parametrize("point", ["SessionStart", "UserPromptSubmit"])
+def test_ctrl_c_does_not_wait_for_a_hook_that_hears_of_the_prompt(
+    begin: Start, tmp_path: Path, point: str
+) -> None:
+    heard = tmp_path / "heard"
+    os.mkfifo(heard)
+    hook = f"sh -c 'echo now > {heard}; sleep 60'"
+    with serving() as server:
+        running = begin("run", "Wait.", "--hook", point, hook, server=server)
+        assert heard.read_text("utf-8") == "now\n"
+        running.send(signal.SIGINT)
+        ran = running.end()
+
+    assert (ran.code, ran.complaint) == (130, "")
+    assert ran.out.startswith(b"stopped: ")
 
 
 @pytest.mark.parametrize(

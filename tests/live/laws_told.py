@@ -272,11 +272,7 @@ def law_35(run: Watched) -> Iterator[str]:
 
 
 def law_36(run: Watched) -> Iterator[str]:
-    """After an abort no Stop hook is asked, where the table lets that phase hear of it.
-
-    As long as it does not, an abort between the answer and the hooks comes too late:
-    `test_no_stop_hook_is_asked_after_an_abort` says so.
-    """
+    """After an abort no Stop hook is asked, if the table has an ear for it there."""
     after = () if run.stopped is None else run.after(run.stopped)
     heard = "aborted" in run.table.events["stop_hooks"]
     for each in after:

@@ -1,5 +1,6 @@
 """A run as a whole: what is told, what is sent, and that the table alone decides."""
 
+import asyncio
 import contextlib
 import itertools
 import re
@@ -20,6 +21,7 @@ from unspiral.engine.live.events import (
     Calling,
     Continued,
     Decided,
+    Ended,
     LiveEvent,
     Refused,
     Tombstone,
@@ -33,6 +35,7 @@ from unspiral.engine.live.ports import (
     HookCall,
     HookPoint,
     HookWord,
+    LoopClock,
     Outcome,
     Piece,
 )
@@ -245,6 +248,42 @@ def test_a_prompt_that_hooks_refuse_is_neither_kept_nor_sent() -> None:
     assert events == [Refused("Not on Sundays.")]
     assert script.asks == []
     assert store.restored().history == ()
+
+
+@pytest.mark.parametrize(
+    ("point", "ends", "asked"),
+    [
+        ("SessionStart", ["stopped"], 0),
+        ("UserPromptSubmit", ["stopped"], 0),
+        ("Stop", ["aborted_streaming"], 1),
+    ],
+)
+def test_nobody_waits_for_a_hook_who_wants_to_stop(
+    point: HookPoint, ends: list[str], asked: int
+) -> None:
+    async def hang(call_: HookCall) -> None:
+        del call_
+        asyncio.get_running_loop().call_later(5, bench.abort.set)
+        await asyncio.sleep(50)
+
+    script, store, took = Script([said()], seconds=0.0), MemoryStore(), list[float]()
+    bench = Bench(script, machine=AGENT_LOOP, store=store)
+    bench = attrs.evolve(bench, hooks=HookList((Hook(hang, [point]),)))
+
+    async def main() -> list[str]:
+        start = LoopClock().now()
+        events = [each async for each in bench.agent().run("Mend it.")]
+        took.append(LoopClock().now() - start)
+        told = [each for each in events if isinstance(each, Ended | Refused)]
+        return [
+            each.terminal if isinstance(each, Ended) else "stopped" * each.stopped
+            for each in told
+        ]
+
+    assert run_virtual(main()) == ends
+    assert took == [5.0]
+    assert len(script.asks) == asked
+    assert bool(store.restored().history) == (point == "Stop")
 
 
 @pytest.mark.parametrize("reason", ["user", "interrupt"])

@@ -188,6 +188,7 @@ def test_an_error_is_shown_once() -> None:
         (Status(None), ""),
         (Warned("a hook failed"), "warning: a hook failed"),
         (Refused("not today"), "refused: not today"),
+        (Refused("too late", stopped=True), "stopped: too late"),
         (Continued("next_turn", (), START), "goes on: next_turn"),
         (Decided(STEP, 1.0, FACTS), ""),
     ],
