@@ -24,6 +24,7 @@ COMMANDS = {
     "draw": "Draw a machine: SVG, PNG, PDF, DOT, Mermaid, Markdown.",
     "check": "Prove that a machine cannot spiral, or show how it does.",
     "recheck": "Check a certificate again, row by row.",
+    "fuzz": "Run a machine at random, deep, and judge every run.",
     "explain": "Explain a reason, limit, phase, terminal or finding.",
     "sessions": "List the sessions of runs; export and import them.",
     "why": "Say why a session went on and stopped, and why not otherwise.",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
 import click
 from click.shell_completion import CompletionItem
 
@@ -25,6 +26,8 @@ from unspiral.engine.errors import (
 
 __all__ = [
     "MACHINE",
+    "NAMED_MACHINE",
+    "Named",
     "edition_option",
     "find_machine",
     "limits_from_texts",
@@ -155,6 +158,37 @@ class MachineType(MachineParam):
 
 
 MACHINE = MachineType()
+
+
+@attrs.frozen
+class Named:
+    """A machine, and how it was named.
+
+    Attributes:
+        text: the argument.
+        machine: the machine.
+    """
+
+    text: str
+    machine: Machine
+
+
+class NamedMachineType(MachineType):
+    """The same argument, for a command that names the machine again in its output."""
+
+    def convert(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride] - click hands on whatever it is
+        self,
+        value: object,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Named:
+        """Load the machine, and keep its name."""
+        if isinstance(value, Named):
+            return value
+        return Named(str(value), super().convert(value, param, ctx))
+
+
+NAMED_MACHINE = NamedMachineType()
 
 
 def edition_option(command: _Command) -> _Command:

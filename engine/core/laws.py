@@ -198,13 +198,17 @@ class Watcher:
         self.state = 0
         self._letters = _readers(observer, table)
 
-    def see(self, step: Step) -> bool:
-        """Take one step of the run; return False if the law is broken now."""
+    def letter(self, step: Step) -> int:
+        """Return which predicates a step fulfils: what the observer reads."""
         letter, tests = self._letters[step.row.index]
         for bit, test in tests:
             if test(step.before.memory):
                 letter |= bit
-        self.state = self.observer.delta[self.state][letter]
+        return letter
+
+    def see(self, step: Step) -> bool:
+        """Take one step of the run; return False if the law is broken now."""
+        self.state = self.observer.delta[self.state][self.letter(step)]
         return self.state not in self.observer.bad
 
     def end(self) -> bool:

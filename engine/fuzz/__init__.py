@@ -1,8 +1,40 @@
-"""Hypothesis strategies for any declared loop: machines and values of their limits.
+"""Hypothesis strategies for any declared loop, and a fuzzer that judges its runs.
 
-Public: made to be imported by the tests of other people.
+Public: made to be imported by the tests of other people. What needs the parts of the
+live loop is in `unspiral.engine.fuzz.live`.
 """
 
+from unspiral.engine.fuzz.campaign import Campaign, fuzz
+from unspiral.engine.fuzz.failure import Failure, Found
+from unspiral.engine.fuzz.finding import Finding
+from unspiral.engine.fuzz.judge import failures, failures_of
 from unspiral.engine.fuzz.machines import Kind, limits_for, machines
+from unspiral.engine.fuzz.rules import Rules
+from unspiral.engine.fuzz.schedules import (
+    events,
+    reach_of,
+    schedules,
+    snapshots,
+    traces,
+)
+from unspiral.engine.fuzz.walk import Walk
 
-__all__ = ["Kind", "limits_for", "machines"]
+__all__ = [
+    "Campaign",
+    "Failure",
+    "Finding",
+    "Found",
+    "Kind",
+    "Rules",
+    "Walk",
+    "events",
+    "failures",
+    "failures_of",
+    "fuzz",
+    "limits_for",
+    "machines",
+    "reach_of",
+    "schedules",
+    "snapshots",
+    "traces",
+]

@@ -15,7 +15,13 @@ from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.step import Step, memory_of
 from unspiral.engine.core.table import Table
 
-__all__ = ["FORMAT", "finding_object", "limits_object", "verdict_object"]
+__all__ = [
+    "FORMAT",
+    "finding_object",
+    "lasso_object",
+    "limits_object",
+    "verdict_object",
+]
 
 FORMAT = 1  #: the version of the objects
 
@@ -72,10 +78,11 @@ def finding_object(finding: Finding) -> dict[str, Json]:
 
 
 def _lassos(table: Table, lassos: Iterable[Lasso]) -> list[Json]:
-    return [_lasso(table, lasso) for lasso in lassos]
+    return [lasso_object(table, lasso) for lasso in lassos]
 
 
-def _lasso(table: Table, lasso: Lasso) -> dict[str, Json]:
+def lasso_object(table: Table, lasso: Lasso) -> dict[str, Json]:
+    """Return a counterexample as an object: stem, loop, what one round costs."""
     return {
         "stem": [_step(table, step) for step in lasso.stem],
         "loop": [_step(table, step) for step in lasso.loop],
@@ -105,7 +112,7 @@ def _law(table: Table, law: LawVerdict) -> dict[str, Json]:
     return {
         "name": law.name,
         "verdict": law.verdict.value,
-        "counterexample": None if found is None else _lasso(table, found),
+        "counterexample": None if found is None else lasso_object(table, found),
     }
 
 
@@ -120,7 +127,7 @@ def _bounds(verdict: Verdict) -> dict[str, Json]:
         "model_calls_per_run": bounds.model_calls_per_run,
         "per_reason": dict(bounds.per_reason),
         "formula": bounds.formula,
-        "witness": None if witness is None else _lasso(verdict.table, witness),
+        "witness": None if witness is None else lasso_object(verdict.table, witness),
     }
 
 
