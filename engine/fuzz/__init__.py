@@ -17,7 +17,8 @@ from unspiral.engine.fuzz.schedules import (
     snapshots,
     traces,
 )
-from unspiral.engine.fuzz.walk import Walk
+from unspiral.engine.fuzz.stateful import MachineRuns, stateful
+from unspiral.engine.fuzz.walk import Subject, Walk
 
 __all__ = [
     "Campaign",
@@ -25,7 +26,9 @@ __all__ = [
     "Finding",
     "Found",
     "Kind",
+    "MachineRuns",
     "Rules",
+    "Subject",
     "Walk",
     "events",
     "failures",
@@ -36,5 +39,6 @@ __all__ = [
     "reach_of",
     "schedules",
     "snapshots",
+    "stateful",
     "traces",
 ]
