@@ -121,7 +121,7 @@ class Context:
         self.sending(history)
 
     def _forget(self, history: History) -> None:
-        """Forget what was decided on results that are gone: it would only grow."""
+        """Forget what was decided on what is gone: it would only grow."""
         calls = frozenset(
             str(block.get("tool_use_id"))
             for message in history
@@ -131,6 +131,7 @@ class Context:
         stubs = {c: t for c, t in self.decisions.stubs.items() if c in calls}
         self.decisions = Decisions(stubs, self.decisions.frozen & calls)
         self.cleared &= calls
+        self.folds = self.folds.of(history)
 
     def lighten(self, work: Workspace, history: History) -> None:
         """Go on from a history of the same epoch that is lighter."""

@@ -8,6 +8,7 @@ No model is asked, and the same rounds always fold to the same text. Rounds are 
 their answers, not by their places, so that what other stages remove moves no fold.
 """
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -68,6 +69,21 @@ class Folds:
 
     committed: tuple[Fold, ...] = ()
     staged: tuple[Fold, ...] = ()
+
+    @functools.cached_property
+    def folded(self) -> frozenset[str]:
+        """The keys of all rounds in the place of which a fold is shown."""
+        return frozenset(key for fold in self.committed for key in fold.rounds)
+
+    def of(self, history: History) -> "Folds":
+        """Return those of which at least one round is in a history."""
+        keys = {_key([message]) for message in history}
+        committed, staged = (
+            tuple(fold for fold in folds if not keys.isdisjoint(fold.rounds))
+            for folds in (self.committed, self.staged)
+        )
+        same = len(committed) == len(self.committed) and len(staged) == len(self.staged)
+        return self if same else Folds(committed, staged)
 
     def plain(self) -> dict[str, object]:
         """Return them as plain JSON."""
@@ -238,8 +254,7 @@ class Projecting:
             return False
         if not self._shown or self._shown[-1] is not self._view[-1]:
             return False
-        folded = {key for fold in folds.committed for key in fold.rounds}
-        return not any(_key([message]) in folded for message in view[known:])
+        return not any(_key([message]) in folds.folded for message in view[known:])
 
 
 def _key(messages: Sequence[Message]) -> str:

@@ -273,3 +273,16 @@ def test_the_rest_of_an_answer_that_was_paused_is_of_the_same_round() -> None:
     view = (user_text("Look."), first, rest, answer(id_="a3"), user_text("Go on."))
 
     assert [len(each) for each in groups(view)] == [1, 3, 1]
+
+
+def test_folds_of_rounds_that_are_gone_are_gone_too() -> None:
+    view = talk(11, "x" * 900)
+    _, folds, _ = drain(view, Folds(), SMALL)
+    later = (view[0], *view[9:])
+
+    left = folds.of(later)
+
+    assert folds.of(view) is folds
+    assert len(left.committed) < len(folds.committed)
+    assert project(later, left) == project(later, folds)
+    assert left.folded < folds.folded
