@@ -23,6 +23,7 @@ from unspiral.engine.live.ruling import (
     Verdict,
     rule_on,
 )
+from unspiral.engine.live.straying import strays
 
 __all__ = ["Asker", "Audited", "Gate", "Question"]
 
@@ -101,9 +102,10 @@ class Gate:
         """Decide, deny first; return whether it may run, and why or why not."""
         digest = _digest(given)
         kind = self.tools.get(name, OTHER)
-        verdict = rule_on(
-            Case(name, kind, given, self.rules, self.mode, hook, self.workspace)
-        )
+        case = Case(name, kind, given, self.rules, self.mode, hook, self.workspace)
+        verdict = rule_on(case)
+        if verdict.ruling == "allow" and strays(case.line, self.workspace):
+            verdict = Verdict("ask", "it leaves the workspace by a link", "risk")
         if verdict.ruling == "ask":
             verdict = await self._asked(Question(name, given, verdict.why))
             if _digest(given) != digest:

@@ -790,3 +790,39 @@ def test_equal_inputs_have_equal_digests_whatever_the_order_of_their_keys() -> N
     run_virtual(port.rule("write", {"content": "b", "path": "a"}, None))
 
     assert gate.audit[0] == gate.audit[1]
+
+
+# -- links -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "strays_"),
+    [
+        ("cat way/x", True),
+        ("cat < way/x", True),
+        ("cat --file=way/x", True),
+        ("cat w*", True),
+        ("cd sub; cat up", True),
+        ("cat sub/up", True),
+        ("cat sub/own", False),
+        ("cat own", False),
+        ("echo way", True),
+        ("echo away", False),
+        ("ls .", False),
+    ],
+)
+def test_a_word_that_leads_out_by_a_link_is_for_a_person_to_see(
+    tmp_path: Path, command: str, *, strays_: bool
+) -> None:
+    root = tmp_path / "project"
+    (root / "sub").mkdir(parents=True)
+    (root / "way").symlink_to(tmp_path)
+    (root / "sub" / "up").symlink_to(tmp_path)
+    (root / "own").symlink_to("sub")
+    (root / "sub" / "own").symlink_to(root)
+
+    gate = Gate(str(root), mode="bypass")
+    allowed, why = run_virtual(gate.rule("bash", {"command": command}, None))
+
+    assert allowed is not strays_
+    assert ("by a link" in why) is strays_
