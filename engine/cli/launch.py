@@ -37,7 +37,7 @@ from unspiral.engine.live.waiting import LONGEST, LONGEST_UNATTENDED, Backoff
 if TYPE_CHECKING:
     from unspiral.engine.live.restoring import Restored
 
-__all__ = ["SYSTEM", "Order", "assemble", "model_of", "table_of"]
+__all__ = ["SYSTEM", "WINDOW", "Order", "assemble", "model_of", "table_of"]
 
 SYSTEM = """\
 You are a coding agent. You work in one folder of the user's machine, with the tools \
@@ -62,7 +62,7 @@ class Order:
         rules: of the gate.
         hooks: points with commands.
         budgets: what may be spent.
-        window: tokens of the model's window.
+        window: tokens of the model's window; None: `WINDOW`.
         early: whether safe calls begin while their answer is still streamed.
         server_context: whether the server may clear old results of tools by itself.
         notes: a file with the running notes of the session, or None.
@@ -78,12 +78,13 @@ class Order:
     rules: Rules = attrs.field(factory=Rules)
     hooks: tuple[tuple[HookPoint, tuple[str, ...]], ...] = ()
     budgets: Budgets = attrs.field(factory=Budgets)
-    window: int = 200_000
+    window: int | None = None
     early: bool = False
     server_context: bool = False
     notes: Path | None = None
 
 
+WINDOW = 200_000  #: tokens of a model's window, unless another one is told
 _LONGEST_NOTES = 200_000  # bytes: more is no summary
 
 #: what the loop of a command is unless it is told otherwise
@@ -167,7 +168,7 @@ def assemble(  # noqa: PLR0913 - each is of another kind, and named
         model=order.model,
         fallback=order.fallback,
         system=SYSTEM,
-        window=Window.scaled(order.window),
+        window=Window.scaled(order.window or WINDOW),
         budgets=order.budgets,
         rounds=Bounds(early=order.early),
         about={"cwd": workspace.root, "session": name},

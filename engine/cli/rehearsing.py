@@ -111,7 +111,7 @@ def _ordered(scenario: Scenario, order: Order, folder: Path) -> Order:
         rules=rules,
         hooks=(*scenario.hooks, *order.hooks),
         budgets=Budgets(**budgets),
-        window=scenario.window or order.window,
+        window=order.window or scenario.window,
     )
 
 

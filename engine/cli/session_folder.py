@@ -16,6 +16,7 @@ from unspiral.engine.toml.disk import reason
 
 __all__ = ["LAST", "SessionFolder", "folder_of", "located", "new_id"]
 
+_SECOND = len("20261201-120000")  # of an id: when the session was begun
 LAST = "last"  #: stands for the session that was begun last
 SUFFIX, EXPORTED = ".session", ".jsonl"
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -118,7 +119,7 @@ class SessionFolder:
         """
         ids = self.ids()
         if id_ == LAST and ids:
-            return self.path_of(ids[-1])
+            return max(map(self.path_of, _of_one_second(ids)), key=_written)
         found = [each for each in ids if each == id_] or [
             each for each in ids if id_ and each.startswith(id_)
         ]
@@ -131,6 +132,18 @@ class SessionFolder:
             allowed = f"the beginning of one id, not of {len(found):,} ({named}{more})"
             raise BadValue("a session", id_, allowed)
         return self.path_of(found[0])
+
+
+def _of_one_second(ids: list[str]) -> list[str]:
+    """Return those that were begun in the same second as the last one."""
+    return [each for each in ids if each[:_SECOND] == ids[-1][:_SECOND]]
+
+
+def _written(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _home(environment: Mapping[str, str]) -> Path:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from unspiral.engine.live.session import MemoryStore
 from unspiral.machines.agent_loop import AGENT_LOOP
 
 
-def agent(folder: Path, *, notes: Path | None = None, early: bool = False) -> Agent:
-    order = Order(AGENT_LOOP, "hardened", {}, "m", "", folder, notes=notes, early=early)
+def agent(folder: Path, **more: Any) -> Agent:
+    order = Order(AGENT_LOOP, "hardened", {}, "m", "", folder, **more)
 
     async def main() -> Agent:
         return assemble(
@@ -58,6 +59,13 @@ def test_notes_that_cannot_be_read_are_none(
     spoil(file)
 
     assert agent(tmp_path, notes=file).world.notes() == ""
+
+
+@pytest.mark.parametrize(("given", "size"), [(None, 200_000), (50_000, 50_000)])
+def test_the_window_is_the_one_that_is_told(
+    tmp_path: Path, given: int | None, size: int
+) -> None:
+    assert agent(tmp_path, window=given).settings.window.size == size
 
 
 @pytest.mark.parametrize("early", [True, False])

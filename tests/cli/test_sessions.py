@@ -443,6 +443,17 @@ def test_a_session_is_found_by_what_names_only_it(
     assert folder.find(given_).stem == found
 
 
+def test_of_sessions_of_one_second_the_last_is_the_one_written_last(
+    folder: SessionFolder,
+) -> None:
+    for number, name in enumerate(("zzzz", "dddd"), 1):
+        file = folder.path / f"20261203-120000-{name}.session"
+        file.write_bytes(b"")
+        os.utime(file, (2_000_000_000 + number,) * 2)
+
+    assert folder.find("last").stem == "20261203-120000-dddd"
+
+
 def test_an_id_that_begins_another_one_is_found(folder: SessionFolder) -> None:
     (folder.path / "20261201.session").write_bytes(b"")
 

@@ -78,6 +78,7 @@ def _budget_options(command: _Command) -> _Command:
 @click.option("--loopback", is_flag=True, help="Serve the scenario on a real socket.")
 @click.option("--model", default="", help=f"The model (default {MODEL}).")
 @click.option("--fallback-model", default="", help="Takes over when it is overloaded.")
+@click.option("--window", type=click.IntRange(1), help="Tokens of its window.")
 @click.option("--machine", default=MACHINE, help=f"The loop (default {MACHINE}).")
 @edition_option
 @set_option
@@ -175,6 +176,7 @@ def _order(given: dict[str, Any]) -> "Any":  # noqa: ANN401 - an Order, which is
         mode=given["mode"] or "default",
         rules=Rules.parse(given["allow"], given["ask"], given["deny"]),
         hooks=tuple(_hook(*each) for each in given["hooks"]),
+        window=given["window"],
         early=given["early_tools"],
         server_context=given["server_context"],
         notes=given["notes"],
