@@ -5,6 +5,7 @@ live loop is in `unspiral.engine.fuzz.live`.
 """
 
 from unspiral.engine.fuzz.campaign import Campaign, fuzz
+from unspiral.engine.fuzz.differential import Departure, compare, differential
 from unspiral.engine.fuzz.failure import Failure, Found
 from unspiral.engine.fuzz.finding import Finding
 from unspiral.engine.fuzz.judge import failures, failures_of
@@ -22,6 +23,7 @@ from unspiral.engine.fuzz.walk import Subject, Walk
 
 __all__ = [
     "Campaign",
+    "Departure",
     "Failure",
     "Finding",
     "Found",
@@ -30,6 +32,8 @@ __all__ = [
     "Rules",
     "Subject",
     "Walk",
+    "compare",
+    "differential",
     "events",
     "failures",
     "failures_of",

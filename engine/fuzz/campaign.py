@@ -2,9 +2,10 @@
 
 Runs are drawn by Hypothesis in rounds. Within a round nothing that a draw depends on
 changes, so that `target()` can climb; between rounds the weights of events are taken
-anew from the points that few runs have shown, and the explorer's paths to points that
-none has shown come first. No failure ends the campaign: each is kept, its shortest run
-is looked for at the end, and the coverage says what the rest of the runs was worth.
+anew from the points that few runs have shown, and half of the runs begin with a way to
+one of them: one that an earlier run has found, or a shortest one of the explorer. No
+failure ends the campaign: each is kept, its shortest run is looked for at the end, and
+the coverage says what the rest of the runs was worth.
 """
 
 import time
@@ -18,6 +19,7 @@ from unspiral.engine.check.coverage import Reach
 from unspiral.engine.core.points import Meter, Point
 from unspiral.engine.core.table import Table
 from unspiral.engine.errors import BadValue
+from unspiral.engine.fuzz.corpus import Corpus
 from unspiral.engine.fuzz.failure import Failure
 from unspiral.engine.fuzz.finding import Finding, Path, distinct, shortest
 from unspiral.engine.fuzz.heat import Heat
@@ -30,7 +32,8 @@ __all__ = ["Campaign", "Told", "fuzz"]
 
 Told: TypeAlias = Callable[[int, int], None]
 
-_ROUND = 100  # runs of a round
+_AGAIN = 3  # times that the last round of a beginning is repeated, at most
+_ROUND = 50  # runs of a round
 _UNHEALTHY = (HealthCheck.too_slow, HealthCheck.data_too_large)  # a run may be long
 _PATHS = 60  # of the explorer, that a round begins with at most
 
@@ -48,7 +51,7 @@ class Campaign:
         steps: how many steps they took together.
         seed: of the draws.
         seconds: how long it took, the explorer not counted.
-        stopped: "" if all runs were made, else "time" or "interrupted".
+        stopped: "" if all runs were made, else "time", "failure" or "interrupted".
     """
 
     table: Table
@@ -85,6 +88,7 @@ def fuzz(  # noqa: PLR0913 - each is an option of the command
     seed: int = 0,
     seconds: float | None = None,
     paths: bool = True,
+    first: bool = False,
     rules: Rules | None = None,
     told: Told | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -97,6 +101,7 @@ def fuzz(  # noqa: PLR0913 - each is an option of the command
         examples: how many runs.
         seed: equal seeds give equal campaigns, as long as time does not end them.
         seconds: when to end, whatever is left to do; the shortening comes after that.
+        first: end with the round that shows a failure.
         paths: let runs begin with the explorer's shortest runs to uncovered points.
         rules: what is judged; everything unless given.
         told: called now and then with the runs made and those left.
@@ -112,7 +117,8 @@ def fuzz(  # noqa: PLR0913 - each is an option of the command
     if seconds is not None and not seconds > 0:
         raise BadValue("time", str(seconds), "more than 0 seconds")
     work = _Work(table, reach, rules or Rules(table), seed, paths=paths)
-    return work.campaign(examples, seconds, told or _nobody, clock)
+    end = float("inf") if seconds is None else clock() + seconds
+    return work.campaign(examples, end, told or _nobody, clock, first=first)
 
 
 def _nobody(done: int, left: int) -> None:
@@ -131,6 +137,7 @@ class _Work:
         self.seed = seed
         self.paths = paths
         self.meter = Meter(table)
+        self.corpus = Corpus(table, self.meter)
         self.found: dict[Failure, Finding] = {}
         self.runs = 0
         self.steps = 0
@@ -138,12 +145,13 @@ class _Work:
     def campaign(
         self,
         examples: int,
-        seconds: float | None,
+        end: float,
         told: Told,
         clock: Callable[[], float],
+        *,
+        first: bool,
     ) -> Campaign:
         begin = clock()
-        end = float("inf") if seconds is None else begin + seconds
         stopped = ""
         try:
             for number, size in enumerate(_sizes(examples)):
@@ -151,6 +159,9 @@ class _Work:
                 told(self.runs, examples - self.runs)
                 if clock() >= end and self.runs < examples:
                     stopped = "time"
+                    break
+                if first and self.found:
+                    stopped = "failure"
                     break
         except KeyboardInterrupt:
             stopped = "interrupted"
@@ -179,7 +190,7 @@ class _Work:
             deadline=None,
             suppress_health_check=_UNHEALTHY,
         )
-        @given(walks(self.table, self.beginnings(), self.heat()))
+        @given(walks(self.table, self.beginnings(), self.heat(), again=_AGAIN))
         def play(walk: Walk) -> None:
             if late() or next(count, None) is None:
                 return
@@ -200,6 +211,7 @@ class _Work:
         self.steps += len(walk.steps)
         shown = self.meter.shown(walk.steps)
         self.meter.count(shown)
+        self.corpus.note(walk.events, walk.steps)
         for failure in (*failures(self.rules, walk), *self.unforeseen(walk, shown)):
             known = self.found.get(failure)
             if known is None or len(walk.events) < len(known.events):
@@ -219,14 +231,15 @@ class _Work:
         points = [*self.reach.runs, *self.reach.unknown]
         return Heat(self.table, {p: 1 / (1 + seen.get(p, 0)) for p in points})
 
-    def beginnings(self) -> tuple[Path, ...]:
-        """Return paths to the points that were shown least."""
-        if not self.paths:
-            return ()
+    def beginnings(self) -> list[tuple[Path, ...]]:
+        """Return ways to what was shown least: our own, and those of the explorer."""
         seen = self.meter.seen
-        few = sorted(self.reach.runs, key=lambda point: (seen.get(point, 0), point))
-        runs = {point: self.reach.runs[point] for point in few[:_PATHS]}
-        return paths_of(Reach(runs))
+        groups = [self.corpus.rare(seen, _PATHS), self.corpus.high()]
+        if self.paths:
+            few = sorted(self.reach.runs, key=lambda point: (seen.get(point, 0), point))
+            runs = {point: self.reach.runs[point] for point in few[:_PATHS]}
+            groups.append(paths_of(Reach(runs)))
+        return groups
 
 
 def _sizes(examples: int) -> Iterator[int]:

@@ -5,7 +5,7 @@ some guard, and goes on from there, drawn to what leads to many verdicts. It shr
 no event at all, by leaving out whole rounds (from phase to phase) and single events.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hypothesis import strategies as st
 
@@ -122,35 +122,45 @@ def _walks(subject: Subject, deep: bool, max_events: int) -> st.SearchStrategy[W
     table = table_for(subject)
     found = reach_of(table) if deep else Reach({})
     wanted = dict.fromkeys(found.runs, 1.0)
-    return walks(table, paths_of(found), Heat(table, wanted), max_events)
+    return walks(table, [paths_of(found)], Heat(table, wanted), max_events)
 
 
 def walks(
-    table: Table, paths: Sequence[Path], heat: Heat, max_events: int = _MOST
+    table: Table,
+    paths: Iterable[Sequence[Path]],
+    heat: Heat,
+    max_events: int = _MOST,
+    *,
+    again: int = 0,
 ) -> st.SearchStrategy[Walk]:
     """Return a strategy for runs.
 
     Args:
         table: the machine.
-        paths: with which of them half of the runs begin; without any, none does.
+        paths: groups of beginnings; as many runs begin with one of each group as with
+            nothing.
         heat: the weights of events.
         max_events: that are answered after such a beginning.
+        again: how often the last round of a beginning is repeated, at most: what spends
+            a budget should stop some time. Such runs do not shrink well.
     """
-    begin: st.SearchStrategy[Path] = st.just(())
-    if paths:
-        begin = begin | st.sampled_from(paths)
-    return _walk(table, begin, heat, max_events)
+    nothing: st.SearchStrategy[Path] = st.just(())
+    begin = st.one_of(nothing, *(st.sampled_from(group) for group in paths if group))
+    return _walk(table, begin, heat, max_events, again)
 
 
 @st.composite
-def _walk(
+def _walk(  # noqa: PLR0913, PLR0917 - those of `walks`
     draw: st.DrawFn,
     table: Table,
     begin: st.SearchStrategy[Path],
     heat: Heat,
     most: int,
+    again: int,
 ) -> Walk:
     walk = Walk.along(table, draw(begin))
+    for _ in range(draw(st.integers(0, again)) if again and walk.events else 0):
+        walk.follow(walk.last_round())
     draw(_rounds(walk, heat, len(walk.events) + most, _DEEPEST))
     return walk
 

@@ -63,9 +63,7 @@ class Walk:
         So every list of names is a run, and any part of a failing list can be tried.
         """
         walk = cls(table)
-        for event in events:
-            if event in walk.options:
-                walk.answer(event)
+        walk.follow(events)
         return walk
 
     @property
@@ -77,6 +75,22 @@ class Walk:
     def trace(self) -> Trace:
         """The steps as a trace."""
         return Trace(self.table, tuple(self.steps))
+
+    def follow(self, events: Iterable[str]) -> None:
+        """Answer those of the events that are offered when their turn comes."""
+        for event in events:
+            if event in self.options:
+                self.answer(event)
+
+    def last_round(self) -> tuple[str, ...]:
+        """Return the events since the run was last in the phase where it stands."""
+        found: list[str] = []
+        for taken in reversed(self.steps):
+            if taken.event is not None:
+                found.append(taken.event)
+            if taken.before.phase == self.here.phase:
+                return tuple(reversed(found))
+        return ()
 
     def answer(self, event: str) -> None:
         """Answer one of the options, and take what is decided then."""

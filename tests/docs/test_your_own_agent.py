@@ -10,7 +10,9 @@ PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 BLOCK = re.compile(r"^```\{(testcode|doctest)\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["your-own-agent.md", "transitions.md"])
+@pytest.mark.parametrize(
+    "name", ["your-own-agent.md", "transitions.md", "test-your-own-loop.md"]
+)
 def test_every_block_of_a_page_runs_and_says_what_it_shows(name: str) -> None:
     page = PAGES / name
     text = page.read_text("utf-8")
