@@ -25,6 +25,7 @@ COMMANDS = {
     "check": "Prove that a machine cannot spiral, or show how it does.",
     "recheck": "Check a certificate again, row by row.",
     "fuzz": "Run a machine at random, deep, and judge every run.",
+    "mutate": "Change a machine in every small way; say what notices it.",
     "explain": "Explain a reason, limit, phase, terminal or finding.",
     "sessions": "List the sessions of runs; export and import them.",
     "why": "Say why a session went on and stopped, and why not otherwise.",
