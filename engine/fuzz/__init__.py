@@ -4,6 +4,7 @@ Public: made to be imported by the tests of other people. What needs the parts o
 live loop is in `unspiral.engine.fuzz.live`.
 """
 
+from unspiral.engine.fuzz.broken import ill_formed
 from unspiral.engine.fuzz.campaign import Campaign, fuzz
 from unspiral.engine.fuzz.differential import Departure, compare, differential
 from unspiral.engine.fuzz.failure import Failure, Found
@@ -20,6 +21,7 @@ from unspiral.engine.fuzz.schedules import (
 )
 from unspiral.engine.fuzz.stateful import MachineRuns, stateful
 from unspiral.engine.fuzz.walk import Subject, Walk
+from unspiral.engine.fuzz.wire import faults, replies
 
 __all__ = [
     "Campaign",
@@ -37,10 +39,13 @@ __all__ = [
     "events",
     "failures",
     "failures_of",
+    "faults",
     "fuzz",
+    "ill_formed",
     "limits_for",
     "machines",
     "reach_of",
+    "replies",
     "schedules",
     "snapshots",
     "stateful",
