@@ -60,8 +60,7 @@ def _head(campaign: Campaign) -> list[Line]:
     )
     lines = [Line(text, "bad" if count else "good", whole=True)]
     if campaign.stopped:
-        why = "the time was up" if campaign.stopped == "time" else "interrupted"
-        lines.append(Line(f"{why} before all runs were made", indent=2))
+        lines.append(Line(f"ended by {campaign.stopped}, not all runs made", indent=2))
     return lines
 
 

@@ -144,6 +144,15 @@ def test_one_run_can_be_played(invoke: Invoke) -> None:
     assert result.exit_code == 0
 
 
+def test_it_can_end_soon_after_the_first_failure(invoke: Invoke) -> None:
+    found = told(invoke, "turnstile", "--edition", "unguarded", "-x")
+    text = invoke("fuzz", "turnstile", "--edition", "unguarded", "-x").stdout
+
+    assert (found["stopped"], len(found["failures"])) == ("failure", 1)
+    assert found["runs"] < 1_000
+    assert "ended by failure, not all runs made" in text
+
+
 def test_the_time_can_be_limited(invoke: Invoke) -> None:
     found = told(invoke, "turnstile", "--time", "0.000001")
 

@@ -35,6 +35,7 @@ class Request:
     seed: int
     seconds: float | None
     paths: bool
+    first: bool
 
 
 @click.command("fuzz")
@@ -59,6 +60,9 @@ class Request:
     help="Begin no run with a shortest path of the explorer.",
 )
 @click.option(
+    "-x", "--exitfirst", "first", is_flag=True, help="End soon after the first failure."
+)
+@click.option(
     "--replay",
     metavar="EVENTS",
     help="Play one run instead: its events, with commas between them.",
@@ -74,6 +78,7 @@ def command(  # noqa: PLR0913 - click passes one argument an option
     seed: int,
     seconds: float | None,
     no_paths: bool,
+    first: bool,
     replay: str | None,
     as_json: bool,
 ) -> int:
@@ -93,7 +98,7 @@ def command(  # noqa: PLR0913 - click passes one argument an option
     origin = Origin(machine.text, edition, settings, pairs, assumptions)
     if replay is not None:
         return _replay(table, origin, replay, as_json=as_json)
-    request = Request(examples, seed, seconds, not no_paths)
+    request = Request(examples, seed, seconds, not no_paths, first)
     with Interrupts() as interrupts:
         campaign = _campaign(table, request)
     _say(campaign, origin, as_json=as_json)
@@ -116,6 +121,7 @@ def _campaign(table: Table, request: Request) -> "Campaign":
             seed=request.seed,
             seconds=request.seconds,
             paths=request.paths,
+            first=request.first,
             told=progress,
         )
 
