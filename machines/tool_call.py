@@ -75,14 +75,15 @@ _ROWS = (
 )
 # fmt: on
 
-_ENDS = (
-    "answered",
-    "error_result",
-    "sibling_cancelled",
-    "user_rejected",
-    "interrupted",
-    "discarded",
-)
+#: where a call ends, by the kind of its result
+_RESULTS = {
+    "answered": "real",
+    "error_result": "error",
+    "sibling_cancelled": "sibling_cancelled",
+    "user_rejected": "user_rejected",
+    "interrupted": "interrupted",
+}
+_ENDS = (*_RESULTS, "discarded")
 
 
 _AVAILABLE = {
@@ -213,6 +214,37 @@ TOOL_CALL = Machine(
             "absence",
             what="after.result == 'real' and result != 'real' and event != 'finished'",
             source="law 2",
+        ),
+        Law(
+            "the_end_tells_the_result",
+            "absence",
+            what=" or ".join(
+                f"target == '{end}' and result != '{result}'"
+                for end, result in _RESULTS.items()
+            ),
+            doc="What the model reads is of the kind that came.",
+            source="law 62",
+        ),
+        Law(
+            "nothing_is_thrown_away_unless_told",
+            "absence",
+            what="target == 'discarded' and event != 'discarded'",
+            doc="A result is lost only with the attempt that it belongs to.",
+            source="law 4",
+        ),
+        Law(
+            "an_unknown_tool_never_waits",
+            "absence",
+            what="event == 'unknown' and target != 'completed'",
+            doc="It has its error at once.",
+            source="law 62, spec F.1",
+        ),
+        Law(
+            "a_shell_is_known_as_one",
+            "absence",
+            what="event == 'known_shell' and not after.is_shell",
+            doc="Its failure cancels siblings, so it must be known.",
+            source="law 61",
         ),
     ),
     editions=(Edition("published", doc="As analyses describe it."),),

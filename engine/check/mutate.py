@@ -167,20 +167,29 @@ class Judge:
 
     def _never_differs(self, mutant: Mutant, table: Table) -> Outcome:
         """Ask the machine as it was whether the change can ever make a difference."""
-        if mutant.limits or mutant.swapped:
+        if mutant.limits:
             return Outcome.REFUTED
+        if mutant.swapped:
+            return self._never_both(mutant.row, mutant.swapped)
         pairs = zip(self.table.rows, table.rows, strict=True)
         for old, new in pairs:
             if _row(old) == _row(new):
                 continue
-            condition = _differs(old, new)
-            if condition is None:
-                return Outcome.REFUTED
-            law = Law("same", "absence", condition)
+            law = Law("same", "absence", _differs(old, new))
             found = law_verdict(self._search, law).verdict
             if found is not Outcome.PROVED:
                 return found
         return Outcome.PROVED
+
+    def _never_both(self, first: str, second: str) -> Outcome:
+        """Ask whether two alternatives that stand together ever hold both."""
+        rows = {row.name: row for row in self.table.rows}
+        one, two = rows[first], rows[second]
+        asked: list[Node] = [Not(each.guard) for each in one.earlier]
+        law = Law(
+            "same", "absence", _all([*_at(one), _text([*asked, one.guard, two.guard])])
+        )
+        return law_verdict(self._search, law).verdict
 
 
 def _killed(mutant: Mutant, by: str, how: str, lasso: Lasso | None) -> Judgement:
@@ -195,13 +204,9 @@ def _told(steps: Iterable[Step]) -> tuple[str, ...]:
     )
 
 
-def _differs(old: Row, new: Row) -> str | None:
-    """Return in which steps a row does something else; None: in any."""
-    if (old.target, old.progress, old.reason) != (new.target, new.progress, new.reason):
-        return None
-    at = [f"phase == '{old.source}'"]
-    if old.event is not None:
-        at.append(f"event == '{old.event}'")
+def _differs(old: Row, new: Row) -> str:
+    """Return in which steps a row does something else."""
+    at = _at(old)
     asked: list[Node] = [Not(each.guard) for each in old.earlier]
     if old.guard != new.guard:
         one, two = (
@@ -209,9 +214,17 @@ def _differs(old: Row, new: Row) -> str | None:
             Bool("and", (Not(old.guard), new.guard)),
         )
         return _all([*at, _text([*asked, Bool("or", (one, two))])])
+    if old.action == new.action:  # it leads elsewhere, or counts otherwise
+        return _all([*at, _text([*asked, old.guard])])
     unequal = [Compare("!=", *pair) for pair in _values(old.action, new.action)]
     condition = unequal[0] if len(unequal) == 1 else Bool("or", tuple(unequal))
     return _all([*at, _text([*asked, old.guard, condition])])
+
+
+def _at(row: Row) -> list[str]:
+    """Return what tells the steps in which a row is asked."""
+    at = [f"phase == '{row.source}'"]
+    return at if row.event is None else [*at, f"event == '{row.event}'"]
 
 
 def _values(
