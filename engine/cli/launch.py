@@ -83,6 +83,9 @@ class Order:
     server_context: bool = False
     notes: Path | None = None
 
+    def __attrs_post_init__(self) -> None:
+        Window.scaled(self.window or WINDOW)  # or an error, before a session is begun
+
 
 WINDOW = 200_000  #: tokens of a model's window, unless another one is told
 _LONGEST_NOTES = 200_000  # bytes: more is no summary

@@ -264,6 +264,13 @@ def test_why_tells_of_the_last_run(run: Run) -> None:
     assert b"stops: completed" in ran.out
 
 
+def test_a_window_that_is_too_small_begins_no_session(run: Run, tmp_path: Path) -> None:
+    with serving() as server:
+        assert "window" in message(run("run", "x", "--window", "5", server=server))
+
+    assert not list((tmp_path / "sessions").rglob("*"))
+
+
 def test_sessions_are_kept_where_one_says(run: Run, tmp_path: Path) -> None:
     with serving() as server:
         run("run", "Do it.", "--sessions", "mine", server=server)
