@@ -201,9 +201,12 @@ class _Work:
         play()
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return each failure with a short run."""
+        """Return each failure with a short run; if a person ends that, as it was."""
         known = distinct(self.found.values())
-        return distinct(shortest(self.table, each) for each in known)
+        try:
+            return distinct([shortest(self.table, each) for each in known])
+        except KeyboardInterrupt:
+            return known
 
     def see(self, walk: Walk) -> frozenset[Point]:
         """Judge one run; return the points that it shows."""

@@ -55,10 +55,10 @@ def test_without_runs_of_the_explorer_the_figures_are_of_the_draws_alone() -> No
     table = compile_table(load("query_loop"))
     known = reach_of(table)
 
-    alone = fuzz(table, known, examples=300, paths=False)
-    helped = fuzz(table, known, examples=300)
+    alone = fuzz(table, known, examples=200, paths=False)
+    helped = fuzz(table, known, examples=400)
 
-    assert alone.share < helped.share
+    assert alone.share < 0.95 < helped.share
     assert {point.row for point in alone.missed} <= {row.name for row in table.rows}
     assert alone.covered + len(alone.missed) == len(known.runs)
 

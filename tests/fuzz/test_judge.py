@@ -108,7 +108,7 @@ def test_what_is_not_asked_for_is_not_judged() -> None:
     assert failures(rules, Walk.along(table, ["fail", "fail"])) == ()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=35, deadline=None, derandomize=True)
 @given(st.data())
 def test_the_judge_agrees_with_the_laws_on_every_run(data: st.DataObject) -> None:
     table = compile_table(data.draw(machines(with_laws=True)))
@@ -125,7 +125,7 @@ def test_the_judge_agrees_with_the_laws_on_every_run(data: st.DataObject) -> Non
         assert min(known[name].index + 1, len(walk.steps)) == failure.steps
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=35, deadline=None, derandomize=True)
 @given(st.data())
 def test_whatever_the_judge_finds_the_checker_refutes(data: st.DataObject) -> None:
     table = compile_table(data.draw(machines(with_laws=True)))
