@@ -97,6 +97,27 @@ _ROWS = (
 )
 # fmt: on
 
+#: what ends a request at once, and how it is told
+_ENDS = {
+    "answered": "answered",
+    "prompt_too_long": "prompt_too_long",
+    "media_rejected": "media_rejected",
+    "permanent": "api_error",
+    "transient_as_permanent": "api_error",
+    "refused": "api_error",
+    "exception": "model_error",
+    "image_exception": "image_error",
+}
+_PASSING = (
+    "rate_limited",
+    "server_error",
+    "connection_lost",
+    "stream_died",
+    "permanent_as_transient",
+    "unauthorized",
+    "output_overflow",
+)
+
 API_ATTEMPT = Machine(
     name="api_attempt",
     doc="One model request until an answer, a refusal, or the end of patience.",
@@ -255,6 +276,42 @@ API_ATTEMPT = Machine(
             what="event == 'aborted' and target != 'aborted'",
             doc="Nothing is sent after an abort.",
             source="law 14",
+        ),
+        Law(
+            "the_end_is_what_came",
+            "absence",
+            what=" or ".join(
+                f"event == '{event}' and target != '{end}'"
+                for event, end in _ENDS.items()
+            ),
+            doc="What no repetition mends ends the request, and is told as it was.",
+            source="spec D.1, D.9",
+        ),
+        Law(
+            "what_passes_is_repeated",
+            "absence",
+            what=f"event in {_PASSING} and attempts < max_retries and "
+            "target == 'api_error'",
+            doc="No fault that may pass ends the request while attempts are left.",
+            source="spec D.1, property P9",
+        ),
+        Law(
+            "overloads_end_where_they_are_counted",
+            "absence",
+            what="event == 'overloaded' and ("
+            "target == 'repeated_529' and overloads + 1 < max_overloads or "
+            "target == 'backoff' and overloads + 1 >= max_overloads and "
+            "not persistent or target == 'api_error' and foreground and "
+            "query_source != 'session_memory' and overloads + 1 >= max_overloads)",
+            doc="Neither sooner nor later, where somebody waits.",
+            source="spec D.3",
+        ),
+        Law(
+            "an_attempt_is_no_progress",
+            "absence",
+            what="progress",
+            doc="Nothing in here does the work of the user.",
+            source="guard G11",
         ),
     ),
     editions=(

@@ -12,14 +12,13 @@ from unspiral.engine.core.declare import (
     Edition,
     Event,
     Flag,
-    Law,
     Limit,
     Machine,
     Phase,
-    Scope,
     Terminal,
 )
 from unspiral.engine.core.language import UNLIMITED
+from unspiral.machines.compaction_laws import LAWS
 from unspiral.machines.notation import on, when
 
 __all__ = ["COMPACTION"]
@@ -274,86 +273,7 @@ COMPACTION = Machine(
             doc="Who asks: the conversation, or one of its own side tasks.",
         ),
     ),
-    laws=(
-        Law(
-            "breaker_stops_compaction",
-            "absence",
-            what="phase == 'summarise' and compact_failures >= max_compact_failures",
-            doc="After max_compact_failures failures in a row nothing is summarised.",
-            source="law 44",
-        ),
-        Law(
-            "success_closes_the_breaker",
-            "absence",
-            what="phase == 'finish' and outcome == 'compacted' and "
-            "after.compact_failures > 0",
-            doc="One success sets the count to 0.",
-            source="law 44",
-        ),
-        Law(
-            "side_tasks_never_compact",
-            "absence",
-            what="phase == 'summarise' and query_source != 'main'",
-            doc="A compaction never starts a compaction.",
-            source="law 45",
-        ),
-        Law(
-            "collapse_excludes_compaction",
-            "absence",
-            what="phase == 'summarise' and context_collapse",
-            source="law 46",
-        ),
-        Law(
-            "compaction_only_over_the_threshold",
-            "precedence",
-            what="phase == 'announce'",
-            other="event == 'over_threshold'",
-            source="law 47",
-        ),
-        Law(
-            "status_is_cleared",
-            "response",
-            what="phase == 'announce'",
-            other="phase == 'finish'",
-            doc="Status `compacting` is followed by null, success or not.",
-            source="law 48",
-        ),
-        Law(
-            "status_is_not_nested",
-            "absence",
-            what="phase == 'announce'",
-            scope=Scope(
-                "between", start="phase == 'announce'", end="phase == 'finish'"
-            ),
-            source="law 48",
-        ),
-        Law(
-            "few_summary_retries",
-            "bounded",
-            what="phase == 'summarise'",
-            at_most="max_compact_retries + 1",
-            source="law 51",
-        ),
-        Law(
-            "a_group_remains",
-            "absence",
-            what="after.dropped > 0 and after.dropped >= history_groups",
-            source="law 51",
-        ),
-        Law(
-            "each_retry_drops_a_group",
-            "absence",
-            what="phase == 'truncate' and after.dropped <= dropped",
-            source="law 51",
-        ),
-        Law(
-            "a_veto_means_no_summary",
-            "absence",
-            what="phase == 'summarise'",
-            scope=Scope("after", start="event == 'vetoed'"),
-            source="law 57",
-        ),
-    ),
+    laws=LAWS,
     editions=(
         Edition("published", doc="A summary is a success, whatever it frees."),
         Edition("hardened", {"measured_gain": True}, doc="Only a gain is a success."),

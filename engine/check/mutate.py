@@ -45,7 +45,7 @@ class Judgement:
         mutant: it.
         killed_by: "finding", "verdict", "bounds" or "law"; "" if it lives.
         how: the law, what the verdict or the bound became; or, of one that lives, why:
-            "equivalent", "switched off", "unobserved" or "undetermined".
+            "equivalent", "switched off", "a setting", "unobserved" or "undetermined".
         path: the shortest run that shows it, a phase and what it answered each.
         loop: the part of it that comes again and again.
     """
@@ -119,6 +119,7 @@ class Judge:
         if same is Outcome.PROVED:
             return Judgement(mutant, "", "equivalent")
         unknown = "undetermined" if same is Outcome.UNDETERMINED else "unobserved"
+        unknown = "a setting" if mutant.limits else unknown
         return self._by_law(mutant, search) or Judgement(mutant, "", unknown)
 
     # -- what kills --------------------------------------------------------------------

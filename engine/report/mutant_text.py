@@ -12,6 +12,7 @@ __all__ = ["mutant_lines", "mutants_object"]
 _LIVES = {
     "equivalent": "do the same in every state that can be reached",
     "switched off": "change a row that these limits switch off",
+    "a setting": "set a limit otherwise, and every law and bound holds there too",
     "unobserved": "do something else, and no law or bound speaks of it",
     "undetermined": "could not be decided",
 }
@@ -35,7 +36,9 @@ def mutant_lines(judge: Judge, found: Sequence[Judgement]) -> list[Line]:
         *_counted("noticed by", Counter(_by(each) for each in killed)),
         *_counted("not noticed", Counter(each.how for each in found if each.lives)),
     ]
-    lines += [Line(f"{word}: they {_LIVES[word]}", "dim", 2) for word in _LIVES]
+    there = {each.how for each in found if each.lives}
+    told = [word for word in _LIVES if word in there]
+    lines += [Line(f"{word}: they {_LIVES[word]}", "dim", 2) for word in told]
     for word in _OPEN:
         these = [each for each in found if each.how == word]
         if these:

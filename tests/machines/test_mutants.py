@@ -2,30 +2,31 @@
 
 import pytest
 
-from unspiral.engine.check.judging import judged
+from unspiral import machines
+from unspiral.engine.check.judging import judged, small_limits
 from unspiral.engine.check.mutants import mutants_of
-from unspiral.engine.check.mutate import Judge, Judgement
-from unspiral.engine.core.declare import LimitValue
-from unspiral.machines.tool_call import TOOL_CALL
+from unspiral.engine.check.mutate import Judge
 
 OPEN = {"unobserved", "undetermined"}
 
 
-def of_tool_call(limits: dict[str, LimitValue]) -> list[Judgement]:
-    judge = Judge(TOOL_CALL, None, limits)
-    return list(judged(judge, mutants_of(judge.flat, judge.table.limits), jobs=1))
-
-
-@pytest.mark.parametrize("interruptible", [True, False])
-@pytest.mark.parametrize("all_siblings", [True, False])
-def test_no_change_of_a_row_of_tool_call_goes_unnoticed(
-    *, interruptible: bool, all_siblings: bool
+@pytest.mark.parametrize(
+    ("name", "edition", "switches"),
+    [
+        ("tool_call", "published", {}),
+        ("tool_call", "published", {"interruptible": True}),
+        ("tool_call", "published", {"cancel_all_siblings": True}),
+        ("compaction", "hardened", {}),
+        ("api_attempt", "normal", {}),
+    ],
+)
+def test_no_change_of_it_goes_unnoticed(
+    name: str, edition: str, switches: dict[str, bool]
 ) -> None:
-    limits: dict[str, LimitValue] = {
-        "interruptible": interruptible,
-        "cancel_all_siblings": all_siblings,
-    }
-    found = of_tool_call(limits)
+    machine = machines.load(name)
+    judge = Judge(machine, edition, small_limits(machine, edition, switches))
+    mutants = mutants_of(judge.flat, judge.table.limits)
+    found = list(judged(judge, mutants, jobs=1))
 
-    assert [e.mutant.name for e in found if e.how in OPEN and e.mutant.row] == []
+    assert [each.mutant.name for each in found if each.how in OPEN] == []
     assert len([each for each in found if not each.lives]) > 40
