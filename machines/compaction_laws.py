@@ -5,14 +5,14 @@
 
 from unspiral.engine.core.declare import Law, Scope
 
-__all__ = ["LAWS"]
+__all__ = ["LAWS", "OUTCOMES"]
 
 _SOON = "compacted and turns_since_compact < rapid_refill_turns"
 _FULL = "rapid_refills + 1 >= max_rapid_refills"
 _FAILURES = ("empty", "cut_off", "stalled", "refused", "vetoed")
 _NO_GAIN = ("too_little", "nothing", "inflated", "stale_size")
 #: the outcome that `finish` has to report, by what was answered
-_OUTCOMES = {
+OUTCOMES = {
     "compacted": ("gained", "small_enough"),
     "compacted_no_gain": _NO_GAIN,
     "failed": _FAILURES,
@@ -38,7 +38,7 @@ _ANSWERS = (
                 if len(events) > 1
                 else f"event == '{events[0]}' and "
                 f"(after.outcome != '{outcome}' or target != 'finish')"
-                for outcome, events in _OUTCOMES.items()
+                for outcome, events in OUTCOMES.items()
             )
         ),
         "Whatever ends the work is reported as what it was, with the status cleared.",

@@ -25,6 +25,7 @@ from unspiral.engine.core.declare import (
     Transition,
 )
 from unspiral.machines.compaction import COMPACTION
+from unspiral.machines.compaction_laws import OUTCOMES
 from unspiral.machines.extending import charge_rows, extend
 from unspiral.machines.notation import on
 
@@ -42,6 +43,8 @@ _LAWS = (
     "a_group_remains",
     "each_retry_drops_a_group",
     "a_veto_means_no_summary",
+    "only_summaries_are_weighed",
+    "hooks_that_do_not_veto_let_it_pass",
 )
 _ENDS = ("compacted", "compacted_no_gain", "failed", "aborted")
 
@@ -77,6 +80,14 @@ _MIDDLE = Machine(
     laws=_named(COMPACTION.laws, _LAWS),
 )
 
+#: where it ends, by what was answered
+_CAME = {
+    row.event: end
+    for row in _MIDDLE.transitions
+    for end, events in OUTCOMES.items()
+    if row.event in events
+} | {OVER: OVER, IRREDUCIBLE: "failed"}
+
 RECOMPACTION = extend(
     charge_rows(_MIDDLE, "summarise", free=UNSENT),
     "recompaction",
@@ -101,6 +112,16 @@ RECOMPACTION = extend(
             what="phase == 'summarise'",
             scope=Scope("after", start="event == 'aborted'"),
             source="law 14",
+        ),
+        Law(
+            "the_end_is_what_came",
+            "absence",
+            what=" or ".join(
+                f"event == '{event}' and target != '{end}'"
+                for event, end in _CAME.items()
+            ),
+            doc="Whoever ordered it hears what became of it.",
+            source="spec E.4",
         ),
         Law(
             "a_gain_is_weighed",

@@ -129,5 +129,48 @@ TOKEN_BUDGET = Machine(
             "10 * after.budget_used >= 9 * token_budget)",
             source="law 72",
         ),
+        Law(
+            "no_budget_no_question",
+            "absence",
+            what="phase == 'applies' and (target == 'stop') != (not token_budget_on or "
+            "token_budget < 1 or not main_agent or query_source != 'main')",
+            doc="It stops at once if and only if there is no budget to spend.",
+            source="spec G.4",
+        ),
+        Law(
+            "little_ends_it",
+            "absence",
+            what="event == 'small' and (target == 'stop') != "
+            "(continuations >= 3 and small_deltas + 1 >= diminishing_deltas)",
+            doc="Small answers end it after three nudges, and not before.",
+            source="spec G.4, L.17",
+        ),
+        Law(
+            "nearly_all_ends_it",
+            "absence",
+            what="event == 'big' and (target == 'stop') != "
+            "(10 * (budget_used + 1) >= 9 * token_budget) or "
+            "event == 'rest' and target != 'stop'",
+            doc="It stops at nine tenths of the budget, and not before.",
+            source="spec G.4",
+        ),
+        Law(
+            "each_nudge_is_counted",
+            "absence",
+            what="target == 'go_on' and "
+            "after.continuations != min(continuations + 1, 3)",
+            doc="Up to three.",
+            source="spec G.4",
+        ),
+        Law(
+            "what_was_written_is_counted",
+            "absence",
+            what="target == 'go_on' and (event == 'big' and "
+            "(after.budget_used != budget_used + 1 or after.small_deltas != 0) or "
+            "event == 'small' and "
+            "after.small_deltas != min(small_deltas + 1, diminishing_deltas))",
+            doc="A big answer uses of the budget, a small one is one more in a row.",
+            source="spec G.4",
+        ),
     ),
 )

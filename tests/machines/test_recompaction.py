@@ -69,7 +69,7 @@ def test_it_is_proved_with_all_its_laws() -> None:
 
     assert verdict.verdict is Outcome.PROVED
     assert [x.name for x in verdict.laws if x.verdict is not Outcome.PROVED] == []
-    assert len(verdict.laws) == len(ORDERED.laws) == 8
+    assert len(verdict.laws) == len(ORDERED.laws) == 11
 
 
 BROKEN: dict[str, Machine] = {
@@ -77,6 +77,11 @@ BROKEN: dict[str, Machine] = {
     "a_group_remains": ORDERED.amend("summarise:too_long#1", guard="retries < 2"),
     "each_retry_drops_a_group": ORDERED.amend("truncate:dropped_one", action=""),
     "a_veto_means_no_summary": ORDERED.amend("pre_compact:vetoed", target="summarise"),
+    "only_summaries_are_weighed": ORDERED.amend("summarise:empty", target="weigh"),
+    "hooks_that_do_not_veto_let_it_pass": ORDERED.amend(
+        "pre_compact:crashed", target="failed"
+    ),
+    "the_end_is_what_came": ORDERED.amend("weigh:nothing", target="compacted"),
     "no_request_after_abort": ORDERED.amend("pre_compact:aborted", target="summarise"),
     "a_gain_is_weighed": ORDERED.amend("summarise:summary", target="compacted"),
     "nothing_is_sent_over_budget": ORDERED.amend(
