@@ -18,6 +18,7 @@ from unspiral.engine.check import check
 from unspiral.engine.core.declare import Machine
 from unspiral.engine.core.language import UNLIMITED
 from unspiral.engine.core.laws import broken_laws
+from unspiral.engine.core.library import Driver
 from unspiral.engine.core.table import compile_table
 from unspiral.engine.errors import UnknownName
 from unspiral.engine.fuzz import (
@@ -106,6 +107,17 @@ def test_what_is_not_asked_for_is_not_judged() -> None:
     rules = Rules(table, (), spirals=False)
 
     assert failures(rules, Walk.along(table, ["fail", "fail"])) == ()
+
+
+def test_a_step_that_the_other_interpreter_takes_otherwise_is_a_failure() -> None:
+    table, other = compile_table(SOUND), compile_table(STUCK)
+    Driver(other)  # it keeps the machine of `transitions` with its table
+    table.compiled.update({k: v for k, v in other.compiled.items() if "driven" in k})
+
+    found = failures_of(table, ["fail", "fail", "fail"])
+
+    assert [each.kind for each in found] == ["driver"]
+    assert failures(Rules(table, driver=False), Walk.along(table, ["fail"])) == ()
 
 
 @settings(max_examples=35, deadline=None, derandomize=True)

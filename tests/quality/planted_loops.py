@@ -278,9 +278,9 @@ PLANTED: Mapping[str, Planted] = {
     ),
 }
 
-#: Found by the checker; runs alone would have to be lucky: six overloads in a row, or
-#: four answers of one kind, each with something else in between.
-HARD = ("fallback_again", "refusal_lost")
+#: Found by the checker, and by runs alone with some seeds and not with others: they need
+#: many answers of one kind, with something else in between.
+HARD = ("block_ungated", "fallback_again", "refusal_lost")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
