@@ -278,8 +278,8 @@ PLANTED: Mapping[str, Planted] = {
     ),
 }
 
-#: Found by the checker, and by runs alone with some seeds and not with others: they need
-#: many answers of one kind, with something else in between.
+#: Found by the checker, and by runs alone with some seeds and not with others: they
+#: need many answers of one kind, with something else in between.
 HARD = ("block_ungated", "fallback_again", "refusal_lost")
 
 
