@@ -449,7 +449,8 @@ def test_of_sessions_of_one_second_the_last_is_the_one_written_last(
     for number, name in enumerate(("zzzz", "dddd"), 1):
         file = folder.path / f"20261203-120000-{name}.session"
         file.write_bytes(b"")
-        os.utime(file, (2_000_000_000 + number,) * 2)
+        when = 2_000_000_000 + number
+        os.utime(file, (when, when))
 
     assert folder.find("last").stem == "20261203-120000-dddd"
 
